@@ -1,0 +1,62 @@
+"""The command line: ``alignset COMMAND``. Commands are imported only when they are called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "data": ("alignset.cli.data", "Get, find and check the data sets."),
+}
+"""Command name -> module that defines ``command``, and its one-line help."""
+
+
+class LazyGroup(click.Group):
+    """A click group that imports a command's module when it is used, to start fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every command."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="alignset")
+def cli() -> None:
+    """Learn from labels that are wrong in ways that depend on the person."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; errors a user can mend have no traceback."""
+    try:
+        result = cli.main(args=argv, prog_name="alignset", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (ValueError, OSError) as error:
+        click.echo(f"error: {error}", err=True)
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

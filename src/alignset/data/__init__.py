@@ -1,0 +1,5 @@
+"""Where X, y and group come from."""
+
+from alignset.data.table import Table
+
+__all__ = ["Table"]

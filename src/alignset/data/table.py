@@ -1,0 +1,73 @@
+"""The one type every loader returns: features, true labels, groups, before any noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A data set: what is known of every row before labels are corrupted or split.
+
+    Parameters
+    ----------
+    X : ndarray, CSR matrix or DataFrame of shape (n, D)
+        Features. A DataFrame still has to go through a preprocessing pipeline.
+    y : int array of shape (n,)
+        True class, as a code ``0..K-1``.
+    group : int array of shape (n,)
+        Group, as a code ``0..G-1``.
+    name : str
+        Short name of the data set.
+    feature_names, class_names, group_names : tuple of str
+        What the columns and codes stand for.
+    observed : int array of shape (n,), optional
+        Observed class where the data set itself carries one (real label noise).
+    individuals : array of shape (n,), optional
+        Who each row belongs to; rows of one individual stay in one part of a split.
+    test : bool array of shape (n,), optional
+        The official test rows, where the data set has them.
+    """
+
+    X: Any
+    y: NDArray[np.int64]
+    group: NDArray[np.int64]
+    name: str
+    feature_names: tuple[str, ...]
+    class_names: tuple[str, ...]
+    group_names: tuple[str, ...]
+    observed: NDArray[np.int64] | None = None
+    individuals: NDArray[Any] | None = None
+    test: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        n = self.X.shape[0]
+        for field in ("y", "group", "observed", "individuals", "test"):
+            values = getattr(self, field)
+            if values is not None and len(values) != n:
+                raise ValueError(
+                    f"{field} has {len(values)} entries but X has {n} rows; pass one per row."
+                )
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.group_names)
+
+    def __repr__(self) -> str:
+        return (
+            f"Table({self.name!r}, {len(self)} rows x {self.X.shape[1]} features, "
+            f"{self.n_classes} classes, groups {', '.join(self.group_names)})"
+        )

@@ -1,0 +1,78 @@
+"""A problem: one data set with its noise, its review and its split, ready to train on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alignset.labels import UNREVIEWED
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows of one part of a split.
+
+    Parameters
+    ----------
+    X : float array or CSR matrix of shape (n, D)
+    y_seen : int array of shape (n,)
+        Observed class code.
+    y_true : int array of shape (n,)
+        True class code; ``UNREVIEWED`` (-1) where nobody looked.
+    group : int array of shape (n,)
+    weight : float array of shape (n,), optional
+        How much each row counts; None is one each.
+    """
+
+    X: Any
+    y_seen: NDArray[np.int64]
+    y_true: NDArray[np.int64]
+    group: NDArray[np.int64]
+    weight: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def reviewed(self) -> NDArray[np.bool_]:
+        """Which rows are in the alignment set A."""
+        return self.y_true != UNREVIEWED
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data + noise + review + split + seed: what a method is trained on.
+
+    ``truth`` holds the true label of every training row where a simulation knows it. No method
+    ever sees it: it is there for :meth:`fully_reviewed`, the clean-label bound.
+    """
+
+    train: Part
+    validation: Part
+    test: Part | None
+    n_classes: int
+    n_groups: int
+    seed: int
+    name: str = ""
+    truth: NDArray[np.int64] | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of feature columns."""
+        return int(self.train.X.shape[1])
+
+    def fully_reviewed(self) -> Problem:
+        """Return the same problem with every training row reviewed (Clean labels).
+
+        The observed labels become the true ones too, so that nothing of the noise remains.
+        """
+        if self.truth is None:
+            raise ValueError(
+                "this problem does not know the true label of every training row; "
+                "only simulated problems (split(..., y_true=all of them)) can be fully reviewed."
+            )
+        clean = replace(self.train, y_seen=self.truth, y_true=self.truth)
+        return replace(self, train=clean, name=f"{self.name} fully reviewed".strip())
