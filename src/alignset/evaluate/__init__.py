@@ -1,1 +1,28 @@
 """How good, how even."""
+
+from alignset.evaluate.inputs import EmptyCellWarning
+from alignset.evaluate.intervals import Interval, bootstrap
+from alignset.evaluate.odds import (
+    aueoc,
+    aueoc_over_fpr,
+    aueoc_released,
+    equalized_odds,
+    group_curves,
+)
+from alignset.evaluate.ranking import auroc
+from alignset.evaluate.summary import Summary, harmonic_mean, summarize
+
+__all__ = [
+    "EmptyCellWarning",
+    "Interval",
+    "Summary",
+    "aueoc",
+    "aueoc_over_fpr",
+    "aueoc_released",
+    "auroc",
+    "bootstrap",
+    "equalized_odds",
+    "group_curves",
+    "harmonic_mean",
+    "summarize",
+]

@@ -1,0 +1,225 @@
+"""Check what a user passes to a metric, and turn it into tensors."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from alignset.labels import is_missing
+
+
+class EmptyCellWarning(UserWarning):
+    """A metric is NaN because a class, or a class of some group, has no row.
+
+    Examples
+    --------
+    >>> issubclass(EmptyCellWarning, UserWarning)
+    True
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Checked arguments of a metric, as float64 and int64 tensors.
+
+    Parameters
+    ----------
+    prob : Tensor of shape (n, K)
+        Score of each class. For two classes only column 1 has a meaning.
+    y, group : Tensor of shape (n,)
+        Class code and group code.
+    where : Tensor of shape (n,)
+        Weight of each row; bool where none was given.
+    classes, groups : tuple
+        What the codes stand for.
+    """
+
+    prob: Tensor
+    y: Tensor
+    group: Tensor
+    where: Tensor
+    classes: tuple[Any, ...]
+    groups: tuple[Any, ...]
+
+    @property
+    def score(self) -> Tensor:
+        """Score of the positive class, shape (n,)."""
+        return self.prob[:, 1]
+
+    def with_weight(self, sample_weight: ArrayLike | None) -> Inputs:
+        """Return the same rows, counted ``sample_weight`` times each."""
+        if sample_weight is None:
+            return self
+        weight = np.asarray(sample_weight, dtype=np.float64)
+        _check_length("sample_weight", weight, len(self.y))
+        if not (np.isfinite(weight) & (weight >= 0)).all():
+            bad = weight[~(np.isfinite(weight) & (weight >= 0))][0]
+            raise ValueError(f"sample_weight must be finite and not negative, got {bad}.")
+        return replace(self, where=torch.from_numpy(weight.copy()))
+
+
+def check_inputs(y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike | None = None) -> Inputs:
+    """Check labels, scores and groups, and encode them.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two classes, the larger of ``np.unique`` being positive, or K in sorted order.
+    y_score : array-like of shape (n,) or (n, K)
+        Score of the positive class, or of every class.
+    groups : array-like of shape (n,), optional
+        Labels of any type; None is one group.
+
+    Returns
+    -------
+    Inputs
+
+    Examples
+    --------
+    >>> check_inputs(["no", "yes"], [0.2, 0.9], ["f", "m"]).classes
+    ('no', 'yes')
+    """
+    labels = _complete("y_true", y_true)
+    score = np.asarray(y_score, dtype=np.float64)
+    if score.ndim not in (1, 2) or (score.ndim == 2 and score.shape[1] < 2):
+        raise ValueError(
+            f"y_score has shape {score.shape}; pass (n,) scores of the positive class, "
+            "or (n, K) with one column per class, K >= 2."
+        )
+    _check_length("y_score", score, len(labels))
+    unscored = int(np.isnan(score.reshape(len(score), -1)).any(axis=1).sum())
+    if unscored:
+        raise ValueError(
+            f"y_score is NaN in {unscored} rows; drop them, or find out why they have no score."
+        )
+    score = np.nan_to_num(score)  # an infinite score ranks as the largest finite one
+    classes, y = _encode_classes(labels, 2 if score.ndim == 1 else score.shape[1])
+    names = _complete("groups", np.zeros(len(labels), np.int64) if groups is None else groups)
+    _check_length("groups", names, len(labels))
+    group_names, group = _unique("groups", names)
+    prob = score if score.ndim == 2 else np.stack([np.zeros_like(score), score], axis=1)
+    return Inputs(
+        torch.from_numpy(prob.copy()),
+        torch.from_numpy(y),
+        torch.from_numpy(group),
+        torch.ones(len(y), dtype=torch.bool),
+        tuple(classes),
+        tuple(group_names.tolist()),
+    )
+
+
+def check_probability(inputs: Inputs) -> None:
+    """Refuse scores that an integral over thresholds in [0, 1] would cut off.
+
+    Examples
+    --------
+    >>> check_probability(check_inputs([0, 1], [0.2, 1.9]))
+    Traceback (most recent call last):
+    ValueError: y_score must lie in [0, 1] to integrate over thresholds, got 1.9; ...
+    """
+    score = inputs.prob.numpy()
+    outside = (score < 0) | (score > 1)
+    if outside.any():
+        raise ValueError(
+            f"y_score must lie in [0, 1] to integrate over thresholds, got {score[outside][0]}; "
+            "pass probabilities, or use aueoc_over_fpr, which sees only the order of scores."
+        )
+
+
+def check_binary(inputs: Inputs) -> None:
+    """Refuse more than two classes where a curve has one score per row.
+
+    Examples
+    --------
+    >>> check_binary(check_inputs([0, 1], [0.2, 0.9]))
+    """
+    if len(inputs.classes) > 2:
+        raise ValueError(
+            f"curves are drawn for one class against the rest, got {len(inputs.classes)} classes; "
+            "pass y_true == c and the score of class c."
+        )
+
+
+def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> None:
+    """Warn of every class, or every class of every group, that has no row.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_if_empty(check_inputs([0, 0], [0.2, 0.9], ["A", "B"]), by_group=False)
+    >>> print(caught[0].message)
+    no row has class 1; the metric is NaN.
+    """
+    shape = (len(inputs.groups), len(inputs.classes))
+    count = np.zeros(shape)
+    weight = inputs.where.to(torch.float64).numpy()
+    np.add.at(count, (inputs.group.numpy(), inputs.y.numpy()), weight)
+    if not by_group:
+        cells = [
+            f"no row has class {inputs.classes[k]!r}" for k in np.flatnonzero(count.sum(0) == 0)
+        ]
+    else:
+        cells = [
+            f"no row of group {inputs.groups[g]!r} has class {inputs.classes[k]!r}"
+            for g, k in np.argwhere(count == 0)
+        ]
+    if cells:
+        advice = "; merge small groups or add rows" if by_group else ""
+        warnings.warn(
+            f"{', '.join(cells)}; the metric is NaN{advice}.",
+            EmptyCellWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _check_length(name: str, values: NDArray[Any], n: int) -> None:
+    """Refuse an array that has not one entry per row."""
+    if len(values) != n:
+        raise ValueError(f"{name} has {len(values)} entries but y_true has {n}; pass one per row.")
+
+
+def _complete(name: str, values: Any) -> NDArray[Any]:
+    """Return a one-dimensional array without a missing entry."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; pass one entry per row, shape (n,).")
+    if len(array) == 0:
+        raise ValueError(f"{name} is empty; a metric needs at least one row.")
+    missing = int(is_missing(values).sum())
+    if missing:
+        raise ValueError(f"{name} has {missing} missing entries; drop those rows first.")
+    return array
+
+
+def _unique(name: str, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Sorted distinct values and the code of each row."""
+    try:
+        names, codes = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in values.tolist()})
+        raise ValueError(
+            f"{name} mixes {' and '.join(kinds)}, which have no order; pass one type."
+        ) from error
+    return names, codes.astype(np.int64)
+
+
+def _encode_classes(labels: NDArray[Any], n_classes: int) -> tuple[list[Any], NDArray[np.int64]]:
+    """Class names and codes ``0..n_classes-1``; integer codes may leave classes empty."""
+    names, codes = _unique("y_true", labels)
+    if len(names) == n_classes:
+        return names.tolist(), codes
+    if names.dtype.kind in "biuf" and np.isin(names, np.arange(n_classes)).all():
+        return list(range(n_classes)), labels.astype(np.int64)
+    shown = ", ".join(repr(name) for name in names[:5].tolist())
+    raise ValueError(
+        f"y_score is for {n_classes} classes but y_true has {len(names)} ({shown}"
+        f"{', ...' if len(names) > 5 else ''}); pass scores of shape (n, K) with one column per "
+        "class in sorted order, or integer class codes 0..K-1."
+    )

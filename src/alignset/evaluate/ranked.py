@@ -1,0 +1,221 @@
+"""Areas read off rows in order of falling score: the one implementation of all metrics.
+
+Every function takes any leading axes and reduces only the last one, so a stack of models is scored
+as one model is. Nothing here looks at a value on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """What lies at or above each threshold, from +inf down to the lowest score.
+
+    Parameters
+    ----------
+    score : Tensor of shape (..., 1 + n)
+        Thresholds: +inf, then the scores, falling; -inf for rows that do not count.
+    ends : bool Tensor of shape (..., 1 + n)
+        Last row of its tie: the places where a threshold really cuts.
+    count : Tensor of shape (..., 2, G, 1 + n)
+        Summed weight of the rows of (class, group) at this place or before it.
+    """
+
+    score: Tensor
+    ends: Tensor
+    count: Tensor
+
+    @property
+    def total(self) -> Tensor:
+        """Summed weight of every (class, group) cell, shape (..., 2, G)."""
+        return self.count[..., -1]
+
+
+RankedMetric = Callable[[Ranked], Tensor]
+
+
+def rank(score: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int) -> Ranked:
+    """Sort rows by falling score and count (class, group) cells along the way.
+
+    Parameters
+    ----------
+    score, y, group, where : Tensor of shape (..., n)
+        Finite score, 0/1 label, group code, and which rows count (bool) or how much (float >= 0).
+        Leading axes broadcast.
+    n_groups : int
+
+    Returns
+    -------
+    Ranked
+
+    Examples
+    --------
+    >>> y = torch.tensor([1, 0, 1])
+    >>> ranked = rank(torch.tensor([0.2, 0.5, 0.5]), y, 0 * y, y >= 0, n_groups=1)
+    >>> ranked.ends
+    tensor([ True, False,  True,  True])
+    >>> ranked.count[1, 0][ranked.ends]
+    tensor([0., 1., 2.])
+    """
+    shape = np.broadcast_shapes(score.shape, y.shape, group.shape, where.shape)
+    counts = where if where.dtype == torch.bool else where > 0
+    cell = torch.where(counts, (y == 1) * n_groups + group, -1)
+    # The start column belongs to no cell: nothing is predicted positive at threshold +inf.
+    cell = pad(cell, (1, 0), value=-1).expand(*shape[:-1], -1)
+    falling = pad(torch.where(counts, score, -torch.inf), (1, 0), value=torch.inf)
+    sorted_score, order = falling.sort(dim=-1, descending=True)
+    order = order.expand(cell.shape)
+    cells = torch.arange(2 * n_groups, device=score.device).unsqueeze(-1)
+    member = cell.gather(-1, order).unsqueeze(-2) == cells  # (..., 2G, 1 + n)
+    if where.dtype != torch.bool:
+        weight = pad(where.to(score.dtype), (1, 0)).expand(cell.shape).gather(-1, order)
+        member = member * weight.unsqueeze(-2)
+    count = member.cumsum(-1, dtype=score.dtype).view(*cell.shape[:-1], 2, n_groups, -1)
+    ends = pad(sorted_score[..., 1:] != sorted_score[..., :-1], (0, 1), value=True)
+    return Ranked(sorted_score.expand(cell.shape), ends.expand(cell.shape), count)
+
+
+def one_vs_rest(
+    prob: Tensor, y: Tensor, group: Tensor, where: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Give score, label, group and mask a class axis: K of them, or class 1 alone when K = 2.
+
+    Examples
+    --------
+    >>> y = torch.tensor([0, 2, 1, 1])
+    >>> score, label, _, _ = one_vs_rest(torch.eye(3)[y], y, 0 * y, y >= 0)
+    >>> score.shape, label[2].tolist()
+    (torch.Size([3, 4]), [False, True, False, False])
+    """
+    n_classes = prob.shape[-1]
+    first = 1 if n_classes == 2 else 0
+    classes = torch.arange(first, n_classes, device=prob.device).unsqueeze(-1)
+    score = prob[..., first:].movedim(-1, -2)  # (..., K, n)
+    return score, y.unsqueeze(-2) == classes, group.unsqueeze(-2), where.unsqueeze(-2)
+
+
+def area_under_roc(ranked: Ranked) -> Tensor:
+    """Area under the ROC curve, a tie counting one half; NaN where a class is empty.
+
+    Examples
+    --------
+    >>> y = torch.tensor([1, 0, 1])
+    >>> area_under_roc(rank(torch.tensor([0.2, 0.5, 0.5]), y, 0 * y, y >= 0, n_groups=1))
+    tensor(0.2500)
+    """
+    by_class = ranked.count.sum(-2) * ranked.ends.unsqueeze(-2)
+    # Counts never fall, so a running maximum carries the last real cut over the rows of a tie.
+    false, true = by_class.cummax(-1).values.unbind(-2)  # (..., 1 + n)
+    area = (false.diff() * (true[..., 1:] + true[..., :-1])).sum(-1)
+    return _nan_if_nan_scored(area / (2 * false[..., -1] * true[..., -1]), ranked)
+
+
+def odds_over_threshold(ranked: Ranked) -> Tensor:
+    """Integral of EO(tau) over tau in [0, 1]: the paper's AUEOC; NaN where a cell is empty.
+
+    Examples
+    --------
+    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
+    >>> odds_over_threshold(rank(torch.tensor([0.9, 0.2, 0.5, 0.2]), y, group, y >= 0, 2))
+    tensor(0.8000)
+    """
+    width = -ranked.score.clamp(0, 1).diff()  # between 1 and the top score every rate is 0: EO = 1
+    return 1 - (width * odds_gap(ranked)[..., :-1]).sum(-1)
+
+
+def odds_over_fpr(ranked: Ranked) -> Tensor:
+    """Integral of EO over the overall false positive rate; NaN where a cell is empty.
+
+    Examples
+    --------
+    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
+    >>> odds_over_fpr(rank(torch.tensor([0.9, 0.3, 0.5, 0.2]), y, group, y >= 0, 2))
+    tensor(0.7500)
+    """
+    false = ranked.count[..., 0, :, :].sum(-2)
+    fpr = false / false[..., -1:]
+    area = _trapezoid(1 - odds_gap(ranked), fpr, ranked.ends)
+    return _nan_if_nan_scored(area, ranked)
+
+
+def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
+    """Integral of 1 - |difference in PPV| over the overall FPR, as the released code has it.
+
+    Thresholds are those of ``sklearn.metrics.roc_curve`` (``drop_intermediate=True``) at which
+    every group has a predicted positive; NaN where a (class, group) cell is empty.
+
+    Examples
+    --------
+    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
+    >>> predictive_values_over_fpr(rank(torch.tensor([0.9, 0.6, 0.5, 0.2]), y, group, y >= 0, 2))
+    tensor(0.3750)
+    """
+    predicted = ranked.count.sum(-3)  # (..., G, 1 + n)
+    gap = _spread(ranked.count[..., 1, :, :] / predicted)
+    by_class = ranked.count.sum(-2)  # (..., 2, 1 + n)
+    false = by_class[..., 0, :]
+    kept = ranked.ends & ~_collinear(by_class, ranked.ends) & (predicted > 0).all(-2)
+    area = _trapezoid(1 - gap, false / false[..., -1:], kept)
+    empty = (ranked.total == 0).flatten(-2).any(-1)
+    return _nan_if_nan_scored(area.masked_fill(empty, torch.nan), ranked)
+
+
+def odds_gap(ranked: Ranked) -> Tensor:
+    """1 - EO at every place: mean over TPR and FPR of the spread between groups, (..., 1 + n).
+
+    Examples
+    --------
+    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
+    >>> odds_gap(rank(torch.tensor([0.9, 0.3, 0.5, 0.2]), y, group, y >= 0, 2))
+    tensor([0.0000, 0.5000, 0.0000, 0.5000, 0.0000])
+    """
+    return _spread(ranked.count / ranked.total.unsqueeze(-1)).mean(-2)
+
+
+def _spread(by_group: Tensor) -> Tensor:
+    """Largest minus smallest over groups, (..., G, m) -> (..., m)."""
+    if by_group.shape[-2] == 2:  # the same number, without two reductions
+        return (by_group[..., 0, :] - by_group[..., 1, :]).abs()
+    return by_group.amax(-2) - by_group.amin(-2)
+
+
+def _trapezoid(height: Tensor, base: Tensor, kept: Tensor) -> Tensor:
+    """Trapezoid rule over the kept places alone, (..., m) -> (...)."""
+    last = _last_kept(kept)[..., :-1]  # last kept place before 1, 2, ..., m - 1
+    before = last.clamp_min(0)
+    width = base[..., 1:] - base.gather(-1, before)
+    mean = (height[..., 1:] + height.gather(-1, before)) / 2
+    return torch.where(kept[..., 1:] & (last >= 0), width * mean, 0).sum(-1)
+
+
+def _last_kept(kept: Tensor) -> Tensor:
+    """Index of the last kept place at or before each place; -1 before the first."""
+    places = torch.arange(kept.shape[-1], device=kept.device)
+    return torch.where(kept, places, -1).cummax(-1).values
+
+
+def _collinear(by_class: Tensor, ends: Tensor) -> Tensor:
+    """Places ``roc_curve`` drops: both counts grow by as much before as after, (..., m)."""
+    before = pad(_last_kept(ends)[..., :-1], (1, 0))  # previous cut; the start is its own
+    before_2 = before.unsqueeze(-2).expand(by_class.shape)
+    growth = by_class - by_class.gather(-1, before_2)  # (..., 2, m), since the previous cut
+    same = (growth == growth.gather(-1, before_2)).all(-2)
+    # The verdict on a cut is known at the next cut, so each cut writes it to the one before;
+    # rows inside a tie write to the start column, which is no cut of roc_curve's.
+    target = torch.where(ends, before, 0)
+    dropped = torch.zeros_like(ends).scatter(-1, target, same)
+    # roc_curve looks for corners before it prepends the start: the first real cut always stays.
+    return dropped & (before > 0)
+
+
+def _nan_if_nan_scored(value: Tensor, ranked: Ranked) -> Tensor:
+    """NaN where a row that counts has a NaN score; the sort puts NaN first."""
+    return value.masked_fill(ranked.score[..., 0].isnan(), torch.nan)

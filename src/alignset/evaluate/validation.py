@@ -1,0 +1,82 @@
+"""What early stopping and random search look at, defined for every validation set with a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from alignset.evaluate.batched import harmonic_mean
+from alignset.evaluate.ranked import (
+    RankedMetric,
+    area_under_roc,
+    odds_over_threshold,
+    one_vs_rest,
+    rank,
+)
+
+
+@dataclass(frozen=True)
+class HarmonicMean:
+    """Harmonic mean of AUROC and AUEOC; what is left of it where a cell is empty. Higher is better.
+
+    Decided from the labels alone, so every model on a problem is judged alike: the harmonic mean;
+    AUROC alone if some group x class cell is empty; minus the mean cross entropy if a whole class
+    is empty. NaN only for NaN probabilities or no row at all.
+
+    Parameters
+    ----------
+    aueoc : callable
+        ``odds_over_threshold`` (the paper's), ``odds_over_fpr`` (rank-based) or
+        ``predictive_values_over_fpr`` (released code) of ``alignset.evaluate.ranked``.
+
+    Examples
+    --------
+    >>> prob = torch.tensor([0.9, 0.2, 0.5, 0.2])
+    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
+    >>> HarmonicMean()(torch.stack([1 - prob, prob], -1), y, group, y >= 0, n_groups=2)
+    tensor(0.8889)
+    """
+
+    aueoc: RankedMetric = odds_over_threshold
+
+    def __call__(
+        self, prob: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int
+    ) -> Tensor:
+        """Score ``prob`` (..., n, K) against ``y``, ``group``, ``where`` (..., n) -> (...)."""
+        ranked = rank(*one_vs_rest(prob, y, group, where), n_groups)
+        area = area_under_roc(ranked).mean(-1)
+        best = harmonic_mean(area, self.aueoc(ranked).mean(-1))
+        filled = ranked.total > 0  # (..., K, 2, G)
+        every_cell = filled.flatten(-3).all(-1)
+        every_class = filled.any(-1).flatten(-2).all(-1)
+        fallback = torch.where(every_class, area, -cross_entropy(prob, y, where))
+        return torch.where(every_cell, best, fallback)
+
+
+def cross_entropy(prob: Tensor, y: Tensor, where: Tensor) -> Tensor:
+    """Mean of -log of the probability given to the label, over the rows that count.
+
+    Parameters
+    ----------
+    prob : Tensor of shape (..., n, K)
+    y, where : Tensor of shape (..., n)
+        Class code (any value on rows that do not count), and which rows count.
+
+    Returns
+    -------
+    Tensor of shape (...)
+        Finite for probability 0, which counts as the smallest positive number.
+
+    Examples
+    --------
+    >>> prob = torch.tensor([[0.5, 0.5], [0.25, 0.75]])
+    >>> cross_entropy(prob, torch.tensor([0, -1]), torch.tensor([True, False]))
+    tensor(0.6931)
+    """
+    label = y.clamp_min(0).unsqueeze(-1).expand(*prob.shape[:-1], 1)
+    log_p = prob.gather(-1, label).squeeze(-1).clamp_min(torch.finfo(prob.dtype).tiny).log()
+    weight = where.to(prob.dtype)
+    masked = torch.where(weight > 0, -log_p * weight, 0)
+    return masked.sum(-1) / weight.sum(-1)
