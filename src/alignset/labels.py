@@ -17,7 +17,22 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class EncodedLabels:
-    """Labels as class codes ``0..K-1``."""
+    """Labels as class codes ``0..K-1``.
+
+    Parameters
+    ----------
+    classes : array of shape (K,)
+        The labels as they were passed, sorted; code ``k`` stands for ``classes[k]``.
+    y_seen : int array of shape (n,)
+        Observed class code.
+    y_true : int array of shape (n,)
+        True class code; ``UNREVIEWED`` (-1) where nobody looked.
+
+    Examples
+    --------
+    >>> EncodedLabels(np.array(["no", "yes"]), np.array([0, 1]), np.array([1, -1])).reviewed
+    array([ True, False])
+    """
 
     classes: NDArray[Any]
     y_seen: Codes
@@ -26,7 +41,7 @@ class EncodedLabels:
     @property
     def reviewed(self) -> NDArray[np.bool_]:
         """Which rows have a true label."""
-        return self.y_true != UNREVIEWED
+        return np.not_equal(self.y_true, UNREVIEWED)
 
 
 def is_missing(values: Any) -> NDArray[np.bool_]:
@@ -39,4 +54,192 @@ def is_missing(values: Any) -> NDArray[np.bool_]:
     """
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.getmaskarray(values) | is_missing(values.data)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biu":
+        return np.zeros(values.shape, dtype=bool)
     return np.asarray(pd.isna(np.asarray(values, dtype=object)), dtype=bool)
+
+
+def encode_labels(y: Any, y_true: Any = None) -> EncodedLabels:
+    """Encode observed and true labels as class codes ``0..K-1``.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Observed labels: strings, booleans or whole numbers, in a list, NumPy array, pandas or
+        polars column. None may be missing. -1 is a class like any other.
+    y_true : array-like of shape (n,), optional
+        True labels, missing (NaN, None, ``pd.NA`` or masked) where a row was not reviewed. A
+        float 1.0 matches an integer 1 and a boolean True, because a missing entry turns those
+        into floats.
+
+    Returns
+    -------
+    EncodedLabels
+        ``classes`` are sorted and of the type of ``y``; a class that occurs only in ``y_true``
+        is among them.
+
+    Examples
+    --------
+    >>> labels = encode_labels([0, 1, 1], y_true=[1.0, float("nan"), 1.0])
+    >>> labels.classes, labels.y_seen, labels.y_true
+    (array([0, 1]), array([0, 1, 1]), array([ 1, -1,  1]))
+    """
+    missing = is_missing(y)
+    seen = _label_column(y, missing, "y")
+    if missing.any():
+        raise ValueError(
+            f"y is missing in {missing.sum()} of {len(missing)} rows, first in row "
+            f"{missing.argmax()}; every row needs an observed label, so drop those rows "
+            "(unreviewed rows are marked in y_true)."
+        )
+    n = len(seen)
+    unreviewed = np.ones(n, dtype=bool) if y_true is None else is_missing(y_true)
+    true = seen[:0] if y_true is None else _label_column(y_true, unreviewed, "y_true")
+    if len(unreviewed) != n:
+        raise ValueError(
+            f"y_true has {len(unreviewed)} entries but X has {n} rows; pass one per row, "
+            "with NaN where the row was not reviewed."
+        )
+    both = np.concatenate([seen, _as_type_of(seen, true)])
+    classes, codes = np.unique(both, return_inverse=True)
+    codes = codes.astype(np.int64, copy=False)
+    y_codes = np.full(n, UNREVIEWED, dtype=np.int64)
+    y_codes[~unreviewed.reshape(-1)] = codes[n:]
+    return EncodedLabels(classes, codes[:n], y_codes)
+
+
+def encode_groups(groups: Any, n: int) -> tuple[NDArray[Any], Codes]:
+    """Encode groups as codes ``0..G-1``, next to what each code stands for.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,) or (n, m), or None
+        Group of each row. Several columns mean their intersections, named ``"a & b"``; only
+        intersections that occur become groups. None is one group, named ``"all"``.
+    n : int
+        Number of rows there should be.
+
+    Returns
+    -------
+    names : array of shape (G,)
+        Sorted group values, as they were passed.
+    codes : int array of shape (n,)
+
+    Examples
+    --------
+    >>> encode_groups([["f", 65], ["m", 65], ["f", 65]], n=3)
+    (array(['f & 65', 'm & 65'], dtype=object), array([0, 1, 0]))
+    """
+    if groups is None:
+        return np.array(["all"]), np.zeros(n, dtype=np.int64)
+    missing = is_missing(groups)
+    if missing.ndim not in (1, 2):
+        raise ValueError(
+            f"groups must have one or several columns, got an array of shape {missing.shape}."
+        )
+    if len(missing) != n:
+        raise ValueError(f"groups has {len(missing)} entries but X has {n} rows; pass one per row.")
+    rows = np.asarray(missing if missing.ndim == 1 else missing.any(axis=1))
+    if rows.any():
+        raise ValueError(
+            f"groups is missing in {rows.sum()} of {n} rows, first in row {rows.argmax()}; "
+            "give those rows a group of their own, such as 'unknown', or drop them."
+        )
+    if missing.ndim == 1 or missing.shape[1] == 1:
+        return _unique(_plain(groups, ~missing), "groups")
+    table = np.asarray(groups, dtype=object)
+    columns = [_unique(_plain(column, ~rows), "groups") for column in table.T]
+    cells, codes = np.unique(np.stack([c for _, c in columns], axis=1), axis=0, return_inverse=True)
+    names = [
+        " & ".join(str(values[k]) for (values, _), k in zip(columns, cell, strict=True))
+        for cell in cells
+    ]
+    return np.array(names, dtype=object), codes.reshape(-1).astype(np.int64, copy=False)
+
+
+def _label_column(values: Any, missing: NDArray[np.bool_], name: str) -> NDArray[Any]:
+    """Return the labels that are present, as one flat array of one kind."""
+    if not (missing.ndim == 1 or (missing.ndim == 2 and missing.shape[1] == 1)):
+        raise ValueError(
+            f"{name} must have one label per row, got an array of shape {missing.shape}."
+        )
+    present = _plain(values, ~missing)
+    _kind(present, name)
+    return present
+
+
+_NARROW = {
+    "boolean": np.bool_,
+    "integer": np.int64,
+    "floating": np.float64,
+    "mixed-integer-float": np.float64,
+}
+
+
+def _plain(values: Any, present: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the present values in their natural dtype, never turning a number into text."""
+    listed = isinstance(values, (list, tuple))
+    array = np.asarray(values, dtype=object) if listed else np.asarray(values)
+    flat = array[present]
+    if flat.dtype != object:
+        return flat
+    natural = pd.api.types.infer_dtype(flat, skipna=False)
+    if natural == "string":
+        return flat.astype(str) if listed else flat
+    return flat.astype(_NARROW[natural]) if natural in _NARROW else flat
+
+
+def _kind(values: NDArray[Any], name: str) -> str:
+    """Tell whether labels are ``"text"`` or ``"number"``; booleans count as numbers."""
+    if values.dtype.kind in "biu":
+        return "number"
+    if values.dtype.kind in "UT" or all(isinstance(v, str) for v in values):
+        return "text"
+    if values.dtype.kind != "f":
+        kinds = sorted({type(v).__name__ for v in values})
+        raise ValueError(
+            f"{name} holds labels of type {' and '.join(kinds)}, such as {values[0]!r}; labels "
+            "are all strings, all booleans or all whole numbers."
+        )
+    whole = np.isfinite(values) & (values == np.floor(values))
+    if not whole.all():
+        raise ValueError(
+            f"{name} holds {values[~whole][0]}, which is not a class; labels are all strings, "
+            "all booleans or all whole numbers."
+        )
+    return "number"
+
+
+def _as_type_of(seen: NDArray[Any], true: NDArray[Any]) -> NDArray[Any]:
+    """Cast true labels to the dtype of the observed ones, if that changes no value."""
+    if not len(true) or not len(seen):
+        return true if len(true) else seen[:0]
+    agree = _kind(seen, "y") == _kind(true, "y_true")
+    if agree and seen.dtype.kind == "b":
+        agree = bool(np.isin(true, (0, 1)).all())
+    if not agree:
+        raise ValueError(
+            f"y_true holds {_example(true)} but y holds {_example(seen)}; "
+            "write both with the same labels."
+        )
+    if seen.dtype.kind in "UTO":
+        return true.astype(object if seen.dtype.kind == "O" else str)
+    cast = true.astype(seen.dtype)
+    return cast if (cast == true).all() else true.astype(np.int64)
+
+
+def _example(values: NDArray[Any]) -> str:
+    strange = values[~np.isin(values, (0, 1))] if values.dtype.kind in "biuf" else values
+    value = (strange if len(strange) else values)[:1].tolist()[0]
+    return f"{type(value).__name__} labels such as {value!r}"
+
+
+def _unique(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
+    try:
+        names, codes = np.unique(values, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in values})
+        raise ValueError(
+            f"{name} mixes values of type {' and '.join(kinds)}; pass one type per column."
+        ) from None
+    return names, codes.astype(np.int64, copy=False)
