@@ -1,0 +1,130 @@
+"""Instance-dependent noise: what a row looks like decides whether its label is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from alignset.noise.base import Codes, Noise, as_codes, check_groups, count_classes, rate_per_group
+
+COEFFICIENT_SD = 0.33
+
+
+def flip_by_features(
+    y: Any,
+    X: Any,
+    group: Any = None,
+    *,
+    rate: float | Sequence[float],
+    coefficients: Any = None,
+    lowest: bool = False,
+    n_classes: int | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> Noise:
+    """Flip, within each group, the rows whose feature score is highest.
+
+    Parameters
+    ----------
+    y : int array of shape (n,)
+        True class codes; not changed.
+    X : float array or scipy sparse matrix of shape (n, D)
+    group : int array of shape (n,), optional
+        Group codes ``0..G-1``, none of them empty.
+    rate : float or sequence of G floats in [0, 1)
+        Share of each group to flip. Exactly ``round(rate * n_g)`` rows are; equal scores are
+        told apart by row order.
+    coefficients : float array of shape (D,), optional
+        w_m of the paper; by default drawn from N(0, 0.33), 0.33 being the standard deviation.
+    lowest : bool, default=False
+        Flip the rows of lowest score instead, as the authors' released code does.
+    n_classes : int, optional
+        Number of classes; by default as many as ``y`` shows.
+    random_state : int, Generator or None
+        Used for the coefficients that were not passed, and for target classes when K > 2.
+
+    Returns
+    -------
+    Noise
+        Its ``probability`` is 0 or 1: the flip is a function of the features and the group.
+
+    Notes
+    -----
+    The score is z_m = sigmoid(x . w_m); the sigmoid keeps the order, so it is left out. With more
+    than two classes a flipped row goes to the wrong class that it looks most like: class c has
+    the score x . v_c, centred over rows, with v_c ~ N(0, 0.33) drawn from ``random_state``.
+
+    Examples
+    --------
+    >>> noise = flip_by_features(
+    ...     [0, 1, 0, 1], [[1.0], [2.0], [3.0], [4.0]], rate=0.5, coefficients=[1.0]
+    ... )
+    >>> noise.y_seen, noise.flipped
+    (array([0, 1, 1, 0]), array([False, False,  True,  True]))
+    """
+    codes = as_codes(y, "y")
+    features = _check_features(X, len(codes))
+    groups, n_groups = check_groups(group, len(codes))
+    rates = rate_per_group(rate, n_groups)
+    n_classes = count_classes(codes, n_classes)
+    rng = np.random.default_rng(random_state)
+    w = _check_coefficients(coefficients, features.shape[1], rng)
+    score = np.asarray(features @ w)
+    flipped = _top_of_each_group(score if not lowest else -score, groups, rates)
+    y_seen = np.where(flipped, _targets(codes, features, n_classes, rng), codes)
+    return Noise(y_seen, flipped, flipped.astype(np.float64))
+
+
+def _top_of_each_group(
+    score: NDArray[np.float64], group: Codes, rates: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    top = np.zeros(len(score), dtype=bool)
+    for g, rate in enumerate(rates):
+        rows = np.flatnonzero(group == g)
+        order = np.argsort(-score[rows], kind="stable")
+        top[rows[order[: round(rate * len(rows))]]] = True
+    return top
+
+
+def _targets(y: Codes, features: Any, n_classes: int, rng: np.random.Generator) -> Codes:
+    """Return, for each row, the wrong class it would be taken for."""
+    if n_classes == 2:
+        return 1 - y
+    v = rng.normal(0.0, COEFFICIENT_SD, (features.shape[1], n_classes))
+    likeness = np.asarray(features @ v)  # (n, K)
+    # Uncentred, all-positive features would send nearly every row to the same class.
+    likeness = likeness - likeness.mean(axis=0)
+    likeness[np.arange(len(y)), y] = -np.inf
+    return np.asarray(likeness.argmax(axis=1), dtype=np.int64)
+
+
+def _check_features(X: Any, n: int) -> Any:
+    features = X.tocsr() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    if features.ndim != 2:
+        raise ValueError(f"X must have rows and columns, got shape {features.shape}.")
+    if features.shape[0] != n:
+        raise ValueError(f"y has {n} entries but X has {features.shape[0]} rows; pass one per row.")
+    values = features.data if sparse.issparse(features) else features
+    bad = int((~np.isfinite(values)).sum())
+    if bad:
+        raise ValueError(
+            f"X holds {bad} NaN or infinite values, which have no score; impute or drop them."
+        )
+    return features
+
+
+def _check_coefficients(
+    coefficients: Any, n_features: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    if coefficients is None:
+        return rng.normal(0.0, COEFFICIENT_SD, n_features)
+    w = np.asarray(coefficients, dtype=np.float64)
+    if w.shape != (n_features,) or not np.isfinite(w).all():
+        raise ValueError(
+            f"coefficients must be {n_features} finite numbers, one per column of X, "
+            f"got shape {w.shape}."
+        )
+    return w
