@@ -25,6 +25,11 @@ class Part:
     group : int array of shape (n,)
     weight : float array of shape (n,), optional
         How much each row counts; None is one each.
+
+    Examples
+    --------
+    >>> Part(np.eye(2), np.array([0, 1]), np.array([1, UNREVIEWED]), np.array([0, 0])).reviewed
+    array([ True, False])
     """
 
     X: Any
@@ -39,15 +44,35 @@ class Part:
     @property
     def reviewed(self) -> NDArray[np.bool_]:
         """Which rows are in the alignment set A."""
-        return self.y_true != UNREVIEWED
+        return np.not_equal(self.y_true, UNREVIEWED)
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Data + noise + review + split + seed: what a method is trained on.
 
-    ``truth`` holds the true label of every training row where a simulation knows it. No method
-    ever sees it: it is there for :meth:`fully_reviewed`, the clean-label bound.
+    Parameters
+    ----------
+    train : Part
+        Rows to train on; true labels only on the reviewed ones.
+    validation : Part
+        The other reviewed rows, for early stopping and the choice of a config.
+    test : Part or None
+        Rows to report on, all with true labels.
+    n_classes, n_groups : int
+    seed : int
+        Seed of the split, from which the engine derives its random streams.
+    name : str, default=""
+    truth : int array of shape (n_train,), optional
+        True label of every training row, where a simulation knows it. No method ever sees it:
+        it is there for :meth:`fully_reviewed`, the clean-label bound.
+
+    Examples
+    --------
+    >>> part = Part(np.eye(2), np.array([0, 1]), np.array([0, UNREVIEWED]), np.array([0, 0]))
+    >>> problem = Problem(part, part, None, n_classes=2, n_groups=1, seed=0, truth=part.y_seen)
+    >>> problem.n_features, problem.fully_reviewed().train.y_true
+    (2, array([0, 1]))
     """
 
     train: Part
@@ -72,7 +97,7 @@ class Problem:
         if self.truth is None:
             raise ValueError(
                 "this problem does not know the true label of every training row; "
-                "only simulated problems (split(..., y_true=all of them)) can be fully reviewed."
+                "only what split() made of a Table can be fully reviewed."
             )
         clean = replace(self.train, y_seen=self.truth, y_true=self.truth)
         return replace(self, train=clean, name=f"{self.name} fully reviewed".strip())
