@@ -1,0 +1,134 @@
+"""Trained replicas: their scores, their predictions, and one of them picked out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from alignset.engine.rows import FactTable, Rows
+from alignset.engine.stacked import Weights
+from alignset.engine.train import Trained
+from alignset.labels import UNREVIEWED
+from alignset.methods.base import Batch, Method, Nets
+from alignset.split import Part, Problem
+from alignset.stack import Backbone, Net
+
+BLOCK_FLOATS = 1 << 24
+"""Predict in blocks of rows whose activations stay below this many floats."""
+
+Jobs = Sequence[tuple[slice, slice]]
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """``P x C`` trained replicas.
+
+    Attributes
+    ----------
+    score : Tensor of shape (P, C)
+        Validation score of every replica (NaN for one that diverged from the start).
+    epochs : int64 Tensor of shape (P, C, S)
+        Epochs trained in every stage.
+    weights : dict
+        Network name -> parameter name -> Tensor of shape (P, C, ...).
+    """
+
+    method: Method
+    backbone: Backbone
+    problems: list[Problem]
+    configs: list[dict[str, float]]
+    weights: Weights
+    score: Tensor
+    epochs: Tensor
+
+    @classmethod
+    def join(
+        cls,
+        method: Method,
+        backbone: Backbone,
+        problems: list[Problem],
+        configs: list[dict[str, float]],
+        jobs: Jobs,
+        parts: Sequence[Trained],
+    ) -> Fits:
+        """Lay the stacks that were trained apart side by side."""
+        size = (len(problems), len(configs))
+
+        def lay(pieces: Sequence[Tensor]) -> Tensor:
+            out = pieces[0].new_empty((*size, *pieces[0].shape[2:]))
+            for job, piece in zip(jobs, pieces, strict=True):
+                out[job] = piece
+            return out
+
+        weights = {
+            name: {key: lay([part.weights[name][key] for part in parts]) for key in params}
+            for name, params in parts[0].weights.items()
+        }
+        score, epochs = lay([p.score for p in parts]), lay([p.epochs for p in parts])
+        return cls(method, backbone, problems, configs, weights, score, epochs)
+
+    def best(self) -> NDArray[np.int64]:
+        """Index of the best config of every problem; the first of equals."""
+        ranked: NDArray[np.int64] = np.nan_to_num(self.score.numpy(), nan=-np.inf).argmax(1)
+        return ranked
+
+    def nets(self, problem: int) -> Nets:
+        """Networks of all configs of one problem, leading axes (1, C)."""
+        first = self.problems[problem]
+        shapes = self.method.networks(first.n_features, first.n_classes)
+        return Nets(
+            **{
+                name: Net(
+                    self.backbone, shape, {k: t[[problem]] for k, t in self.weights[name].items()}
+                )
+                for name, shape in shapes.items()
+            }
+        )
+
+    def only(self, configs: Sequence[int]) -> Fits:
+        """Keep one config per problem: ``configs[p]`` of problem p, so that C is 1."""
+        at = (torch.arange(len(configs)), torch.as_tensor(np.asarray(configs)))
+        weights = {
+            name: {k: t[at].unsqueeze(1) for k, t in params.items()}
+            for name, params in self.weights.items()
+        }
+        score, epochs = self.score[at].unsqueeze(1), self.epochs[at].unsqueeze(1)
+        return Fits(self.method, self.backbone, self.problems, [{}], weights, score, epochs)
+
+    def probability(self, X: Any, problem: int = 0) -> NDArray[np.float32]:
+        """Class probabilities (C, n, K) of one problem's configs for rows X (n, D)."""
+        nets = self.nets(problem)
+        blocks = [self.method.predict(nets, b.x)[0] for b in self._blocks(X, problem)]
+        return np.asarray(torch.cat(blocks, dim=1).cpu().numpy())
+
+    def confidence(self, X: Any, y_seen: Any, problem: int = 0) -> NDArray[np.float32]:
+        """P(the observed label is right) (C, n) for rows X with class codes ``y_seen``."""
+        nets = self.nets(problem)
+        blocks = [self.method.confidence(nets, b)[0] for b in self._blocks(X, problem, y_seen)]
+        return np.asarray(torch.cat(blocks, dim=-1).cpu().numpy())
+
+    @torch.no_grad()
+    def _blocks(self, X: Any, problem: int, y_seen: Any = None) -> list[Batch]:
+        first = self.problems[problem]
+        theta = self.method.networks(first.n_features, first.n_classes)["theta"]
+        floats = (self.backbone.working_set(theta) + first.n_features) * self.score.shape[1]
+        step = max(1, BLOCK_FLOATS // floats)
+        seen = np.zeros(X.shape[0], dtype=np.int64) if y_seen is None else np.asarray(y_seen)
+        nobody = np.full(X.shape[0], UNREVIEWED)
+        batches = []
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            part = Part(X[rows], seen[rows], nobody[rows], np.zeros_like(seen[rows]))
+            kind = {"n_classes": first.n_classes, "n_groups": first.n_groups}
+            block = Rows.of([part], multiple=1, device=self._device(), **kind)
+            batches.append(block.everything(torch.zeros(1, dtype=torch.int64), FactTable()))
+        return batches
+
+    def _device(self) -> str:
+        return str(next(iter(self.weights["theta"].values())).device)

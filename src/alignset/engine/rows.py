@@ -1,0 +1,193 @@
+"""Problems as padded tensors, and the mini-batches drawn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+
+from alignset.labels import UNREVIEWED
+from alignset.methods.base import Batch
+from alignset.split import Part
+from alignset.stack import Draws
+from alignset.stack.random import mix, stream_key
+
+
+class Features:
+    """The feature rows of several problems; sparse ones stay sparse until a batch is taken."""
+
+    def __init__(self, parts: Sequence[Any], n_rows: int, device: str) -> None:
+        self.device = device
+        self.n_rows = n_rows
+        self.sparse = any(scipy.sparse.issparse(p) for p in parts)
+        if self.sparse:
+            self.blocks = [scipy.sparse.csr_matrix(p) for p in parts]
+            return
+        dense = np.zeros((len(parts), n_rows, parts[0].shape[1]), dtype=np.float32)
+        for p, part in enumerate(parts):
+            dense[p, : part.shape[0]] = part
+        self.dense = torch.from_numpy(dense).to(device)
+
+    def take(self, problem: Tensor, index: Tensor) -> Tensor:
+        """Rows ``index`` (Q, B) of problems ``problem`` (Q,) as (Q, 1, B, D)."""
+        if not self.sparse:
+            flat = (problem[:, None] * self.n_rows + index).reshape(-1)
+            rows = self.dense.flatten(0, 1).index_select(0, flat)
+            return rows.reshape(index.shape[0], 1, index.shape[1], -1)
+        out = np.zeros((*index.shape, self.blocks[0].shape[1]), dtype=np.float32)
+        for q, p in enumerate(problem.tolist()):
+            block, wanted = self.blocks[p], index[q].cpu().numpy()
+            inside = wanted < block.shape[0]
+            out[q, inside] = block[wanted[inside]].toarray()
+        return torch.from_numpy(out).to(self.device).unsqueeze(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One part of P problems, padded to N rows each; padding has weight zero."""
+
+    x: Features
+    y_seen: Tensor
+    y_true: Tensor
+    group: Tensor
+    weight: Tensor
+    n_classes: int
+    n_groups: int
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[Part], *, multiple: int, n_classes: int, n_groups: int, device: str
+    ) -> Rows:
+        """Pad parts to a common length, a multiple of the number of batches."""
+        longest = max(1, *(len(p) for p in parts))
+        n = -(-longest // multiple) * multiple
+
+        def pad(values: Sequence[Any], fill: float, dtype: torch.dtype) -> Tensor:
+            out = torch.full((len(parts), n), fill, dtype=dtype)
+            for p, v in enumerate(values):
+                out[p, : len(v)] = torch.as_tensor(np.asarray(v), dtype=dtype)
+            return out.to(device)
+
+        weights = [np.ones(len(p)) if p.weight is None else p.weight for p in parts]
+        return cls(
+            Features([p.X for p in parts], n, device),
+            pad([p.y_seen for p in parts], 0, torch.int64),
+            pad([p.y_true for p in parts], UNREVIEWED, torch.int64),
+            pad([p.group for p in parts], 0, torch.int64),
+            pad(weights, 0.0, torch.float32),
+            n_classes,
+            n_groups,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Padded number of rows."""
+        return self.y_seen.shape[1]
+
+    def batch(
+        self, problem: Tensor, index: Tensor, key: Tensor, epoch: int, facts: FactTable
+    ) -> Batch:
+        """Rows ``index`` (Q, B) of grid rows ``problem`` (Q,) as a batch."""
+        flat = (problem[:, None] * self.n_rows + index).reshape(-1)
+
+        def pick(values: Tensor) -> Tensor:
+            return values.reshape(-1).index_select(0, flat).reshape(index.shape).unsqueeze(1)
+
+        return Batch(
+            x=self.x.take(problem, index),
+            y_seen=pick(self.y_seen),
+            y_true=pick(self.y_true),
+            group=pick(self.group),
+            weight=pick(self.weight),
+            n_classes=self.n_classes,
+            n_groups=self.n_groups,
+            epoch=epoch,
+            draw=Draws(key[:, None, None], index.unsqueeze(1)),
+            facts=facts.at(index),
+            remember=facts.writer(index),
+        )
+
+    def everything(self, problem: Tensor, facts: FactTable, epoch: int = 0) -> Batch:
+        """All rows as one batch, padding included."""
+        index = torch.arange(self.n_rows, device=problem.device).expand(len(problem), -1)
+        return self.batch(problem, index, torch.zeros_like(problem), epoch, facts)
+
+
+class FactTable:
+    """What stages worked out: per replica (Q, C, ...) and per row (Q, C, N, ...)."""
+
+    def __init__(self) -> None:
+        self.replica: dict[str, Tensor] = {}
+        self.row: dict[str, Tensor] = {}
+        self._owned: set[str] = set()
+
+    def copy(self) -> FactTable:
+        """Return a table with the same facts; row facts are copied when first written to."""
+        other = FactTable()
+        other.replica, other.row = dict(self.replica), dict(self.row)
+        return other
+
+    def mapped(self, f: Callable[[Tensor], Tensor]) -> FactTable:
+        """Return a table with ``f`` of every fact."""
+        other = FactTable()
+        other.replica = {k: f(v) for k, v in self.replica.items()}
+        other.row = {k: f(v) for k, v in self.row.items()}
+        other._owned = set(other.row)
+        return other
+
+    def at(self, index: Tensor) -> dict[str, Tensor]:
+        """Facts of the rows ``index`` (Q, B)."""
+        if not self.row:
+            return self.replica
+        rows = {k: v.gather(2, _spread(index, v)) for k, v in self.row.items()}
+        return {**self.replica, **rows}
+
+    def writer(self, index: Tensor) -> Callable[[str, Tensor], None]:
+        """Return a function that overwrites a row fact at ``index``."""
+
+        def remember(name: str, value: Tensor) -> None:
+            if name not in self._owned:
+                self.row[name] = self.row[name].clone()
+                self._owned.add(name)
+            fact = self.row[name]
+            fact.scatter_(2, _spread(index, fact), value.detach().to(fact.dtype))
+
+        return remember
+
+
+def _spread(index: Tensor, fact: Tensor) -> Tensor:
+    """Index (Q, B) in the shape of a row fact (Q, C, B, ...)."""
+    q, b = index.shape
+    shape = (q, 1, b, *(1,) * (fact.dim() - 3))
+    return index.reshape(shape).expand(q, fact.shape[1], b, *fact.shape[3:])
+
+
+@dataclass(frozen=True)
+class Shuffler:
+    """Deals the rows of every problem into batches, anew each epoch, by a hash of its seed."""
+
+    seeds: Tensor
+    stream: str
+    n_batches: int
+
+    def epoch(self, rows: Rows, problem: Tensor, epoch: int, facts: FactTable) -> Iterator[Batch]:
+        """Yield the batches of one epoch for grid rows ``problem`` (Q,)."""
+        order = self._order(rows, epoch)[problem]
+        # strided, so that padding spreads evenly and membership does not depend on it
+        dealt = order.reshape(len(problem), -1, self.n_batches).transpose(1, 2)
+        draws = stream_key(self.seeds, self.stream + ".draws")[problem]
+        for j in range(self.n_batches):
+            key = mix(draws ^ mix(torch.full_like(draws, epoch * self.n_batches + j)))
+            yield rows.batch(problem, dealt[:, j], key, epoch, facts)
+
+    def _order(self, rows: Rows, epoch: int) -> Tensor:
+        key = stream_key(self.seeds, f"{self.stream}.shuffle.{epoch}")
+        position = torch.arange(rows.n_rows, device=key.device)
+        rank = mix(key[:, None] ^ mix(position))
+        last = torch.iinfo(torch.int64).max
+        return torch.where(rows.weight > 0, rank, last).argsort(dim=1)

@@ -1,0 +1,133 @@
+"""The working tensors of a stack: everything with a slot axis, repacked together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from alignset.engine.rows import FactTable
+from alignset.engine.stopping import State
+from alignset.methods.base import Batch, Facts, Hyper, Nets
+from alignset.stack import Backbone, Grid, Net, NetShape, StackedAdam
+from alignset.stack.net import Params
+
+Weights = dict[str, Params]
+"""Network name -> parameters with leading axes (Q, C) or (P, C)."""
+
+
+@dataclass
+class Stacked:
+    """The replicas in training: weights, optimisers, hyperparameters, facts, stopping state."""
+
+    grid: Grid
+    n_configs: int
+    backbone: Backbone
+    shapes: dict[str, NetShape]
+    params: Weights
+    hyper: dict[str, Tensor]
+    adam: dict[str, StackedAdam] = field(default_factory=dict)
+    best: Weights = field(default_factory=dict)
+    average: Weights = field(default_factory=dict)
+    stop: State = field(default_factory=dict)
+    facts: FactTable = field(default_factory=FactTable)
+
+    def __post_init__(self) -> None:
+        device = next(iter(self.hyper.values())).device
+        self.problem = torch.as_tensor(self.grid.problem, device=device)
+        self.h = Hyper(**self.hyper)
+        self.nets = self._bind(self.params)
+        self.validation: Batch | None = None  # the same rows every epoch, until repacked
+
+    def _bind(self, weights: Weights) -> Nets:
+        return Nets(**{k: Net(self.backbone, self.shapes[k], w) for k, w in weights.items()})
+
+    @property
+    def shown(self) -> Weights:
+        """The weights that are scored and kept: the moving average where there is one."""
+        return {**self.params, **self.average}
+
+    def shown_nets(self) -> Nets:
+        """Networks with the shown weights."""
+        return self._bind(self.shown) if self.average else self.nets
+
+    def start(self, trained: set[str], averaged: bool) -> None:
+        """Give the networks that will train their optimisers, and remember the best weights."""
+        lr, l2 = self.hyper["lr"], self.hyper["l2"]
+        self.adam = {k: StackedAdam(self.params[k], lr, l2) for k in sorted(trained)}
+        self.best = _map(lambda t: t.clone(), {k: self.params[k] for k in trained})
+        self.average = _map(lambda t: t.clone(), self.best) if averaged else {}
+
+    def learn(self, facts: Facts) -> None:
+        """Take facts worked out by a hook."""
+        full = self.grid.shape
+        self.facts.replica.update({k: _full(v, full) for k, v in facts.replica.items()})
+        self.facts.row.update({k: _full(v, full) for k, v in facts.row.items()})
+
+    @torch.no_grad()
+    def keep(self, improved: Tensor) -> None:
+        """Remember the shown weights where they are the best so far."""
+        if improved.device.type == "cpu" and not bool(improved.any()):
+            return
+        shown = self.shown
+        for name, kept in self.best.items():
+            for key, tensor in kept.items():
+                mask = improved.reshape(*improved.shape, *(1,) * (tensor.dim() - 2))
+                torch.where(mask, shown[name][key], tensor, out=tensor)
+
+    @torch.no_grad()
+    def move_average(self, names: tuple[str, ...], decay: float) -> None:
+        """Pull the averaged weights of ``names`` towards the current ones."""
+        for name in names:
+            for key, tensor in self.average[name].items():
+                tensor.lerp_(self.params[name][key], 1.0 - decay)
+
+    def save(self, weights: Weights, results: dict[str, Tensor]) -> None:
+        """Write best weights (P, C, ...) and per-replica results (P, C) of every used slot."""
+        used = torch.as_tensor(self.grid.used)
+        problem = torch.as_tensor(np.repeat(self.grid.problem[:, None], self.grid.shape[1], 1))
+        at = (problem[used], torch.as_tensor(self.grid.config)[used])
+        for name, kept in self.best.items():
+            for key, tensor in kept.items():
+                weights[name][key][at] = tensor[used]
+        for key, tensor in results.items():
+            tensor[at] = self.stop[key][used].to(tensor)
+
+    def repacked(self, grid: Grid) -> Stacked:
+        """Return the replicas of a smaller grid."""
+        device = self.problem.device
+        flat = torch.as_tensor(grid.positions_in(self.grid, self.n_configs).reshape(-1)).to(device)
+
+        def take(t: Tensor) -> Tensor:
+            return t.flatten(0, 1).index_select(0, flat).reshape(*grid.shape, *t.shape[2:])
+
+        return self._rearranged(grid, take)
+
+    def _rearranged(self, grid: Grid, take: Callable[[Tensor], Tensor]) -> Stacked:
+        params = _map(take, self.params)
+        stop = {k: take(v) for k, v in self.stop.items()}
+        stop["running"] &= torch.as_tensor(grid.used, device=stop["running"].device)
+        return Stacked(
+            grid,
+            self.n_configs,
+            self.backbone,
+            self.shapes,
+            params,
+            {k: take(v) for k, v in self.hyper.items()},
+            {k: a.rearranged(params[k], take) for k, a in self.adam.items()},
+            _map(take, self.best),
+            _map(take, self.average),
+            stop,
+            self.facts.mapped(take),
+        )
+
+
+def _map(f: Callable[[Tensor], Tensor], weights: Weights) -> Weights:
+    return {name: {k: f(t) for k, t in p.items()} for name, p in weights.items()}
+
+
+def _full(tensor: Tensor, shape: tuple[int, int]) -> Tensor:
+    return tensor.detach().expand(*shape, *tensor.shape[2:]).contiguous()

@@ -1,0 +1,199 @@
+"""The training loop: every stage of a method, for all replicas of one stack at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from alignset.engine.rows import FactTable, Rows, Shuffler
+from alignset.engine.stacked import Stacked, Weights
+from alignset.engine.stopping import FixedLength, Stopping
+from alignset.methods.base import Method, Stage
+from alignset.split import Part, Problem
+from alignset.stack import Backbone, Grid
+
+Score = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
+"""(prob (..., n, K), y, group, where (..., n), n_groups) -> (...), higher is better."""
+
+REPACK_BELOW = 0.8
+"""Repack a stack when the running share of its slots falls below this."""
+
+CUDA_LOOK_EVERY = 10
+"""On a GPU, look at who is running only so often: looking waits for the device."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a stack is trained."""
+
+    backbone: Backbone
+    score: Score
+    stopping: Stopping
+    max_epochs: int
+    n_batches: int
+    device: str
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What training a stack gives: weights and results with leading axes (P, C)."""
+
+    weights: Weights
+    score: Tensor
+    epochs: Tensor
+
+
+class Training:
+    """One stack in training: its problems as tensors, its weights, and the loop over stages."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        method: Method,
+        problems: Sequence[Problem],
+        configs: Sequence[dict[str, float]],
+    ) -> None:
+        self.recipe, self.method = recipe, method
+        self.size = (len(problems), len(configs))
+        self.parts = [p.train for p in problems]
+        self.seeds = torch.tensor([p.seed for p in problems], device=recipe.device)
+        self.kind = {"n_classes": problems[0].n_classes, "n_groups": problems[0].n_groups}
+        self.validation = self._rows([p.validation for p in problems], 1)
+        self.shapes = method.networks(problems[0].n_features, problems[0].n_classes)
+        self.weights = {name: self._init(name) for name in self.shapes}
+        self.facts = FactTable()
+        defaults = method.hyper_defaults()
+        self.hyper = {
+            name: torch.tensor([c.get(name, defaults[name]) for c in configs], dtype=torch.float32)
+            .to(recipe.device)
+            .expand(self.size)
+            for name in defaults
+        }
+
+    def _rows(self, parts: Sequence[Part], multiple: int) -> Rows:
+        return Rows.of(parts, multiple=multiple, device=self.recipe.device, **self.kind)
+
+    def _init(self, name: str) -> dict[str, Tensor]:
+        first = self.recipe.backbone.init(self.shapes[name], self.seeds, name)
+        return {k: v.expand(*self.size, *v.shape[2:]).clone() for k, v in first.items()}
+
+    def run(self) -> Trained:
+        """Run all stages; the last one's score is the replica's."""
+        stages = self.method.stages()
+        epochs = torch.zeros(*self.size, len(stages))
+        score = torch.zeros(self.size)
+        for i, stage in enumerate(stages):
+            results = {"best": score, "epochs": epochs[..., i]}
+            self._run_stage(stage, results)
+        return Trained(self.weights, score, epochs.to(torch.int64))
+
+    def _run_stage(self, stage: Stage, results: dict[str, Tensor]) -> None:
+        rows = self._stage_rows(stage)
+        stack = self._fresh_stack(stage, rows)
+        shuffler = Shuffler(self.seeds, stage.name, self.recipe.n_batches)
+        stopping = self.recipe.stopping if stage.epochs is None else FixedLength()
+        limit = self.recipe.max_epochs if stage.epochs is None else stage.epochs
+        stack.stop = stopping.begin(self._score(stage, stack, 0))
+        stack.stop["epochs"] = torch.zeros_like(stack.stop["best"])
+        for epoch in range(1, limit + 1):
+            self._train_epoch(stage, stack, rows, shuffler, epoch)
+            stack.stop["epochs"] += stack.stop["running"]
+            stack.keep(stopping.update(stack.stop, epoch, self._score(stage, stack, epoch)))
+            repacked = self._repack(stack, results, epoch)
+            if repacked is None:
+                return
+            stack = repacked
+        stack.save(self.weights, results)
+
+    def _stage_rows(self, stage: Stage) -> Rows:
+        parts = self.parts
+        if stage.rows == "alignment":
+            parts = [_reviewed_only(p) for p in parts]
+        return self._rows(parts, self.recipe.n_batches)
+
+    def _fresh_stack(self, stage: Stage, rows: Rows) -> Stacked:
+        weights = {n: {k: t.clone() for k, t in p.items()} for n, p in self.weights.items()}
+        grid = Grid.full(*self.size)
+        backbone, hyper = self.recipe.backbone, self.hyper
+        stack = Stacked(grid, self.size[1], backbone, self.shapes, weights, hyper)
+        trained = {name for step in stage.steps for name in step.trains}
+        if "theta" not in trained and stage.watch is None and stage.epochs is None:
+            raise ValueError(
+                f"stage {stage.name!r} does not train theta, so early stopping cannot watch it; "
+                "give the stage a watch or a fixed number of epochs."
+            )
+        stack.facts = self.facts.copy()
+        if stage.begin is not None:
+            with torch.no_grad():
+                everything = rows.everything(stack.problem, stack.facts)
+                stack.learn(stage.begin(stack.nets, everything, stack.h))
+        self.facts = stack.facts.copy()
+        stack.start(trained, stage.average is not None)
+        return stack
+
+    def _train_epoch(
+        self, stage: Stage, stack: Stacked, rows: Rows, shuffler: Shuffler, epoch: int
+    ) -> None:
+        if stage.each_epoch is not None:
+            with torch.no_grad():
+                everything = rows.everything(stack.problem, stack.facts, epoch)
+                stack.learn(stage.each_epoch(stack.nets, everything, stack.h))
+        for j, batch in enumerate(shuffler.epoch(rows, stack.problem, epoch, stack.facts)):
+            turn = (epoch - 1) * shuffler.n_batches + j if stage.per_batch else epoch - 1
+            step = stage.steps[turn % len(stage.steps)]
+            leaves = [t for name in step.trains for t in stack.params[name].values()]
+            for leaf in leaves:
+                leaf.requires_grad_(True)
+            loss = step.loss(stack.nets, batch, stack.h)
+            grads = iter(torch.autograd.grad(loss.sum(), leaves, materialize_grads=True))
+            for leaf in leaves:
+                leaf.requires_grad_(False)
+            for name in step.trains:
+                own = {key: next(grads).contiguous() for key in stack.params[name]}
+                stack.adam[name].step(own)
+            if stage.average is not None:
+                stack.move_average(step.trains, stage.average)
+
+    @torch.no_grad()
+    def _score(self, stage: Stage, stack: Stacked, epoch: int) -> Tensor:
+        if stack.validation is None:
+            stack.validation = self.validation.everything(stack.problem, FactTable())
+        b = stack.validation
+        nets = stack.shown_nets()
+        if stage.watch is not None:
+            score = stage.watch(nets, b, stack.h)
+        else:
+            prob = self.method.predict(nets, b.x)
+            score = self.recipe.score(prob, b.y_true, b.group, b.weight, b.n_groups)
+        # without a validation row there is nothing to look at: the last epoch is the best one
+        nothing = b.weight.sum(-1) == 0
+        return torch.where(nothing, float(epoch), score).expand(stack.grid.shape)
+
+    def _repack(self, stack: Stacked, results: dict[str, Tensor], epoch: int) -> Stacked | None:
+        """Drop replicas that stopped; None when none is left."""
+        if self.recipe.device != "cpu" and epoch % CUDA_LOOK_EVERY:
+            return stack
+        running = stack.stop["running"].cpu().numpy()
+        if not running.any():
+            stack.save(self.weights, results)
+            return None
+        if running.sum() >= REPACK_BELOW * running.size:
+            return stack
+        wanted = np.zeros(self.size, dtype=bool)
+        q, c = np.nonzero(running)
+        wanted[stack.grid.problem[q], stack.grid.config[q, c]] = True
+        grid = Grid.packed(wanted)
+        if grid.used.size > REPACK_BELOW * running.size:
+            return stack
+        stack.save(self.weights, results)
+        return stack.repacked(grid)
+
+
+def _reviewed_only(part: Part) -> Part:
+    keep = part.reviewed
+    weight = None if part.weight is None else part.weight[keep]
+    return Part(part.X[keep], part.y_seen[keep], part.y_true[keep], part.group[keep], weight)

@@ -1,0 +1,188 @@
+"""Train all (problem, config) pairs: cut them into stacks that fit the cache, run, collect."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+
+from alignset.engine.fits import Fits
+from alignset.engine.stopping import Patience, Stopping
+from alignset.engine.train import Recipe, Score, Trained, Training
+from alignset.evaluate.validation import HarmonicMean
+from alignset.methods.base import Method
+from alignset.split import Problem
+from alignset.stack import MLP, Backbone
+
+CACHE_BYTES = 3 << 20
+"""Activations of one stack on a CPU: larger stacks fall out of the cache and run slower."""
+
+CUDA_BYTES = 8 << 30
+"""Activations of one stack on a GPU."""
+
+Config = dict[str, float]
+Progress = Callable[[int, int], None]
+"""Called with (replicas done, replicas in all)."""
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """How models are trained; :meth:`fit` says what.
+
+    Parameters
+    ----------
+    hidden : int, default 100
+        Width of the default MLP backbone.
+    backbone : Backbone, optional
+        Another network: ``MLP(...)`` or ``Module(factory)``.
+    score : callable
+        Validation metric for early stopping and selection, by default the harmonic mean of AUROC
+        and AUEOC.
+    max_epochs : int, default 200
+        Per stage.
+    n_batches : int, default 5
+        Mini-batches per epoch.
+    stopping : Stopping
+        ``Patience(10)`` by default.
+    device : str, default "cpu"
+        "cpu" or "cuda".
+    chunk : int, optional
+        Replicas per stack; by default as many as fit the cache (CPU) or memory (GPU).
+    n_jobs : int, optional
+        Stacks trained at the same time, one thread each; by default the number of cores. It
+        changes the time, never the result.
+
+    Examples
+    --------
+    >>> Trainer(hidden=10).network()
+    MLP(hidden=10, depth=2, last_relu=True)
+    """
+
+    hidden: int = 100
+    backbone: Backbone | None = None
+    score: Score = field(default_factory=HarmonicMean)
+    max_epochs: int = 200
+    n_batches: int = 5
+    stopping: Stopping = field(default_factory=Patience)
+    device: str = "cpu"
+    chunk: int | None = None
+    n_jobs: int | None = None
+
+    def network(self) -> Backbone:
+        """Return the backbone in use."""
+        return self.backbone or MLP(self.hidden)
+
+    def fit(
+        self,
+        method: Method,
+        problems: Sequence[Problem],
+        configs: Sequence[Config] = ({},),
+        progress: Progress | None = None,
+    ) -> Fits:
+        """Train ``len(problems) * len(configs)`` replicas of a method.
+
+        Parameters
+        ----------
+        method : Method
+        problems : sequence of Problem
+            Of the same number of features, classes and groups; sizes may differ.
+        configs : sequence of dict
+            Hyperparameters that differ from the method's own.
+        progress : callable, optional
+            Called with (replicas done, replicas in all) as stacks finish.
+        """
+        _check(method, problems, configs)
+        jobs = list(self._cut(method, problems, len(configs)))
+        recipe = Recipe(
+            self.network(), self.score, self.stopping, self.max_epochs, self.n_batches, self.device
+        )
+        report = _Report(progress, len(problems) * len(configs))
+
+        def train(job: tuple[slice, slice]) -> Trained:
+            rows, columns = job
+            torch.set_num_threads(1)
+            trained = Training(recipe, method, problems[rows], configs[columns]).run()
+            report.add(trained.score.numel())
+            return trained
+
+        with _threads_restored():
+            if self.device == "cpu":
+                workers = min(self.n_jobs or _cores(), len(jobs))
+                with ThreadPoolExecutor(workers) as pool:
+                    parts = list(pool.map(train, jobs))
+            else:
+                parts = [train(job) for job in jobs]
+        return Fits.join(method, self.network(), list(problems), list(configs), jobs, parts)
+
+    def _cut(
+        self, method: Method, problems: Sequence[Problem], n_configs: int
+    ) -> Iterator[tuple[slice, slice]]:
+        size = self.chunk or self._chunk(method, problems)
+        width = min(size, n_configs)
+        height = max(1, size // n_configs)
+        for p in range(0, len(problems), height):
+            for c in range(0, n_configs, width):
+                yield slice(p, p + height), slice(c, c + width)
+
+    def _chunk(self, method: Method, problems: Sequence[Problem]) -> int:
+        """Replicas whose activations fit the budget; depends on the work, not the machine."""
+        rows = max(len(p.train) for p in problems) / self.n_batches
+        shapes = method.networks(problems[0].n_features, problems[0].n_classes).values()
+        floats = max(self.network().working_set(shape) for shape in shapes)
+        budget = CACHE_BYTES if self.device == "cpu" else CUDA_BYTES
+        return max(1, int(budget // (4 * rows * floats)))
+
+
+class _Report:
+    """Counts finished replicas over threads."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+        self.lock = threading.Lock()
+
+    def add(self, n: int) -> None:
+        with self.lock:
+            self.done += n
+            if self.progress is not None:
+                self.progress(self.done, self.total)
+
+
+@contextmanager
+def _threads_restored() -> Iterator[None]:
+    before = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check(method: Method, problems: Sequence[Problem], configs: Sequence[Config]) -> None:
+    if not problems or not configs:
+        raise ValueError(
+            f"nothing to train: got {len(problems)} problems and {len(configs)} configs; "
+            "pass at least one of each."
+        )
+    kinds = {(p.n_features, p.n_classes, p.n_groups) for p in problems}
+    if len(kinds) > 1:
+        raise ValueError(
+            "problems of one fit call must have the same number of features, classes and groups, "
+            f"got {sorted(kinds)}; train them in separate calls."
+        )
+    known = method.hyperparameters()
+    for name in sorted({name for config in configs for name in config} - set(known)):
+        raise ValueError(
+            f"{type(method).__name__} has no stackable hyperparameter {name!r}; it has "
+            f"{', '.join(sorted(known))}. A setting that shapes a network goes to the "
+            "constructor, and one Trainer.fit call takes one value of it."
+        )
+    for problem in problems:
+        method.check(problem)

@@ -1,0 +1,18 @@
+"""One method, one file."""
+
+from alignset.methods.alignment import Alignment, ablations
+from alignset.methods.base import Batch, Facts, Method, Stage, Step
+from alignset.methods.standard import AlignmentOnly, Standard, StandardPlus
+
+__all__ = [
+    "Alignment",
+    "AlignmentOnly",
+    "Batch",
+    "Facts",
+    "Method",
+    "Stage",
+    "Standard",
+    "StandardPlus",
+    "Step",
+    "ablations",
+]

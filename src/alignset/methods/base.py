@@ -1,0 +1,226 @@
+"""What a method is: networks, losses and stages. What a loss may look at: a batch.
+
+Every tensor here is (..., B), (..., B, K) or (...), where ``...`` is the replica axis (in memory
+two axes, problem rows and slots). A loss is written as for one model: it reduces rows, classes
+and groups only, and returns one number per replica.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from alignset.labels import UNREVIEWED
+from alignset.split import Problem
+from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The rows a loss may look at.
+
+    Parameters
+    ----------
+    x : Tensor of shape (..., B, D)
+        Features, shared by all configs of a problem.
+    y_seen, y_true, group : int64 Tensor of shape (..., B)
+        Observed label; true label (``UNREVIEWED`` outside the alignment set); group.
+    weight : Tensor of shape (..., B)
+        How much each row counts; zero on padding.
+    n_classes, n_groups : int
+    epoch : int
+        Epoch within the stage, from 1.
+    draw : Draws
+        The only source of randomness.
+    facts : mapping of str to Tensor
+        What earlier stages worked out: per replica (...), or per row (..., B, ...).
+    """
+
+    x: Tensor
+    y_seen: Tensor
+    y_true: Tensor
+    group: Tensor
+    weight: Tensor
+    n_classes: int
+    n_groups: int
+    epoch: int
+    draw: Draws
+    facts: Mapping[str, Tensor] = field(default_factory=dict)
+    remember: Callable[[str, Tensor], None] | None = None
+
+    @cached_property
+    def aligned(self) -> Tensor:
+        """Weight of the rows of A, zero elsewhere (..., B)."""
+        return self.weight * (self.y_true != UNREVIEWED)
+
+    @cached_property
+    def unaligned(self) -> Tensor:
+        """Weight of the rows outside A, zero elsewhere (..., B)."""
+        return self.weight * (self.y_true == UNREVIEWED)
+
+    @cached_property
+    def y_known(self) -> Tensor:
+        """The true label where reviewed, else the observed one: the rule all methods share."""
+        return torch.where(self.y_true == UNREVIEWED, self.y_seen, self.y_true)
+
+    @cached_property
+    def correct(self) -> Tensor:
+        """1 where the observed label is the true one; meaningful on A only (..., B)."""
+        return (self.y_seen == self.y_true).to(self.x.dtype)
+
+    @cached_property
+    def seen_onehot(self) -> Tensor:
+        """One-hot observed label (..., B, K)."""
+        classes = torch.arange(self.n_classes, device=self.y_seen.device)
+        return (self.y_seen.unsqueeze(-1) == classes).to(self.x.dtype)
+
+    @cached_property
+    def membership(self) -> Tensor:
+        """Weight of each row in its group, zero in the others (..., B, G)."""
+        groups = torch.arange(self.n_groups, device=self.group.device)
+        return (self.group.unsqueeze(-1) == groups) * self.weight.unsqueeze(-1)
+
+    def group_means(self, values: Tensor) -> Tensor:
+        """Mean over all rows of each group (..., G); zero for a group with no row here."""
+        return group_sums(values, self.membership) / self.membership.sum(-2).clamp_min(1e-12)
+
+    @staticmethod
+    def mean(values: Tensor, where: Tensor) -> Tensor:
+        """Mean over the rows that ``where`` gives weight to (...)."""
+        return mean_rows(values, where)
+
+
+class Hyper:
+    """Hyperparameters by name, each a (...) tensor with one value per replica."""
+
+    def __init__(self, **values: Tensor) -> None:
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Tensor:
+        raise AttributeError(f"this method has no hyperparameter named {name!r}")
+
+
+class Nets:
+    """The method's networks by name: ``nets.theta(b.x)``."""
+
+    def __init__(self, **nets: Net) -> None:
+        self.__dict__.update(nets)
+
+    def __getattr__(self, name: str) -> Net:
+        raise AttributeError(f"this method has no network named {name!r}")
+
+
+Loss = Callable[[Nets, Batch, Hyper], Tensor]
+"""(nets, batch, hyper) -> (...), one number per replica."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a stage works out from the whole training set before it trains."""
+
+    replica: Mapping[str, Tensor] = field(default_factory=dict)
+    row: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One objective, and the networks it moves; every other network is frozen."""
+
+    loss: Loss
+    trains: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Steps cycled epoch by epoch (or batch by batch) until each replica stops early.
+
+    Parameters
+    ----------
+    name : str
+    steps : tuple of Step
+    rows : "all" or "alignment"
+        Which training rows the stage sees.
+    watch : callable, optional
+        ``watch(nets, validation_batch, hyper) -> (...)``, higher is better: what early stopping
+        looks at. Default: the trainer's score of theta. A stage that does not train theta must
+        name its own.
+    begin, each_epoch : callable, optional
+        ``(nets, all_training_rows, hyper) -> Facts``, without gradient, before the first epoch
+        and before every epoch.
+    epochs : int, optional
+        A fixed length; no early stopping.
+    per_batch : bool, default False
+        Cycle the steps batch by batch instead of epoch by epoch.
+    average : float, optional
+        Keep an exponential moving average of the weights with this decay, and score and return
+        that instead of the weights themselves.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    rows: Literal["all", "alignment"] = "all"
+    watch: Loss | None = None
+    begin: Callable[[Nets, Batch, Hyper], Facts] | None = None
+    each_epoch: Callable[[Nets, Batch, Hyper], Facts] | None = None
+    epochs: int | None = None
+    per_batch: bool = False
+    average: float | None = None
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """A way to learn from noisy labels: networks, losses, stages.
+
+    Float fields of a subclass are hyperparameters and may differ inside a stack; all other fields
+    shape the algorithm and may not. ``lr`` and ``l2`` belong to every method.
+    """
+
+    lr: float = 1e-3
+    l2: float = 1e-3
+
+    title: ClassVar[str]
+    reference: ClassVar[str]
+    assumes: ClassVar[str]
+    uses_alignment: ClassVar[bool] = True
+    uses_groups: ClassVar[bool] = False
+    needs_alignment: ClassVar[bool] = False
+
+    @abstractmethod
+    def stages(self) -> tuple[Stage, ...]:
+        """Return the algorithm, top to bottom."""
+
+    def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
+        """Return the networks by name; ``theta`` is the one that predicts."""
+        return {"theta": NetShape((n_features,), n_classes)}
+
+    def confidence(self, nets: Nets, b: Batch) -> Tensor:
+        """P(observed label is right) per row (..., B); default: theta's belief in it."""
+        p = torch.softmax(nets.theta(b.x), dim=-1)
+        return (p * b.seen_onehot).sum(-1)
+
+    def predict(self, nets: Nets, x: Tensor) -> Tensor:
+        """Class probabilities (..., B, K)."""
+        return torch.softmax(nets.theta(x), dim=-1)
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError where this method cannot be trained on this problem."""
+        if self.needs_alignment and not problem.train.reviewed.any():
+            raise ValueError(
+                f"{type(self).__name__} needs reviewed rows in the training part, got none; "
+                "review some rows, or use Standard()."
+            )
+
+    @classmethod
+    def hyperparameters(cls) -> tuple[str, ...]:
+        """Names of the float fields, which may differ from replica to replica."""
+        return tuple(f.name for f in fields(cls) if f.type in (float, "float"))
+
+    def hyper_defaults(self) -> dict[str, Any]:
+        """Return this method's own value of every hyperparameter."""
+        return {name: getattr(self, name) for name in self.hyperparameters()}

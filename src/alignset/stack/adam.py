@@ -1,0 +1,69 @@
+"""Adam with one learning rate and one L2 constant per replica."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from alignset.stack.net import Params
+
+BETA_1, BETA_2, EPS = 0.9, 0.999, 1e-8
+
+
+@dataclass
+class StackedAdam:
+    """Equal, replica by replica, to ``torch.optim.Adam(lr=lr, weight_decay=l2)``.
+
+    Parameters
+    ----------
+    params : dict of Tensor of shape (Q, C, ...)
+        Updated in place by :meth:`step`.
+    lr, l2 : Tensor of shape (Q, C)
+        Learning rate and (coupled) L2 constant of each replica.
+    """
+
+    params: Params
+    lr: Tensor
+    l2: Tensor
+    steps: int = 0
+    first: Params = field(default_factory=dict)
+    second: Params = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.first:
+            self.first = {k: torch.zeros_like(v) for k, v in self.params.items()}
+            self.second = {k: torch.zeros_like(v) for k, v in self.params.items()}
+
+    @torch.no_grad()
+    def step(self, grads: Params) -> None:
+        """Take one step; ``grads`` is overwritten."""
+        self.steps += 1
+        rate = self.lr * (-1.0 / (1.0 - BETA_1**self.steps))
+        root = 1.0 / math.sqrt(1.0 - BETA_2**self.steps)
+        for name, param in self.params.items():
+            g, m, v = grads[name], self.first[name], self.second[name]
+            g.addcmul_(param, _like(self.l2, param))
+            m.lerp_(g, 1.0 - BETA_1)
+            v.mul_(BETA_2).addcmul_(g, g, value=1.0 - BETA_2)
+            denominator = torch.sqrt(v, out=g).mul_(root).add_(EPS)
+            param.addcdiv_(m * _like(rate, param), denominator)
+
+    def rearranged(self, params: Params, take: Callable[[Tensor], Tensor]) -> StackedAdam:
+        """Return the optimiser of a regridded stack; ``take`` maps old tensors to new ones."""
+        return StackedAdam(
+            params,
+            take(self.lr),
+            take(self.l2),
+            self.steps,
+            {k: take(v) for k, v in self.first.items()},
+            {k: take(v) for k, v in self.second.items()},
+        )
+
+
+def _like(per_replica: Tensor, p: Tensor) -> Tensor:
+    """Give a (Q, C) tensor as many trailing axes as a parameter of shape (Q, C, ...)."""
+    return per_replica.reshape(*per_replica.shape, *(1,) * (p.dim() - 2))

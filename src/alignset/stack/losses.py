@@ -1,0 +1,61 @@
+"""Per-row losses on stacked outputs, with their derivatives written out.
+
+Outputs are (..., B, K) views of feature-major memory; classes are reduced on the strided axis so
+that rows stay contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def log_softmax(logits: Tensor) -> Tensor:
+    """Log-probabilities (..., B, K) of logits (..., B, K)."""
+    return torch.log_softmax(logits.transpose(-1, -2), dim=-2).transpose(-1, -2)
+
+
+def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
+    """-log p_y per row.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., B, K)
+    y : int64 Tensor of shape (..., B), broadcastable; a code outside 0..K-1 counts as no class
+        and gives log-sum-exp (such rows must be masked by the caller).
+
+    Returns
+    -------
+    Tensor of shape (..., B)
+
+    Examples
+    --------
+    >>> cross_entropy(torch.zeros(1, 2, 4), torch.tensor([[0, 3]]))
+    tensor([[1.3863, 1.3863]])
+    """
+    classes = torch.arange(logits.shape[-1], device=logits.device).unsqueeze(-1)
+    onehot = (y.unsqueeze(-2) == classes).to(logits.dtype)
+    loss: Tensor = _CrossEntropy.apply(logits.transpose(-1, -2), onehot)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """log-sum-exp(z) - z_y, and its derivative softmax(z) - e_y, on (..., K, B)."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, onehot: Tensor) -> Tensor:
+        log_p = torch.log_softmax(z, dim=-2)
+        ctx.save_for_backward(log_p, onehot)
+        return (log_p * onehot).sum(-2).neg_()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        log_p, onehot = ctx.saved_tensors
+        return (log_p.exp() - onehot).mul_(grads[0].unsqueeze(-2)), None
+
+
+def binary_cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
+    """-[t log s(z) + (1 - t) log(1 - s(z))] per row, for logits and targets (..., B)."""
+    return torch.nn.functional.softplus(logit) - logit * target

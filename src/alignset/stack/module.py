@@ -1,0 +1,111 @@
+"""Any ``nn.Module`` as a backbone: its parameters are stacked and its call is mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, jvp, vmap
+
+from alignset.stack.net import Backbone, NetShape, Params
+
+
+@dataclass(frozen=True)
+class Module(Backbone):
+    """Give the replica axis to a user's own network.
+
+    Parameters
+    ----------
+    factory : callable
+        ``factory(n_inputs, n_outputs)`` returns a fresh ``nn.Module`` that maps (B, n_inputs) to
+        (B, n_outputs). It is initialised by its own rules, from the problem's seed. Layers that
+        draw random numbers (dropout) or keep running statistics (batch norm) are refused: they
+        would tie replicas together.
+
+    Examples
+    --------
+    >>> backbone = Module(lambda d, k: nn.Sequential(nn.Linear(d, 4), nn.Tanh(), nn.Linear(4, k)))
+    >>> shape = NetShape((3,), 2)
+    >>> params = backbone.init(shape, torch.tensor([0, 1]), "theta")
+    >>> backbone.apply(shape, params, (torch.zeros(2, 1, 5, 3),)).shape
+    torch.Size([2, 1, 5, 2])
+    """
+
+    factory: Callable[[int, int], nn.Module]
+
+    def init(self, shape: NetShape, seeds: Tensor, stream: str) -> Params:
+        """Build one module per seed under a forked generator and stack its parameters."""
+        del stream  # theta and phi differ in shape; the module's own initialiser does the rest
+        copies = [
+            dict(_build(self.factory, shape, int(s)).named_parameters()) for s in seeds.tolist()
+        ]
+        return {
+            name: torch.stack([c[name].detach() for c in copies]).unsqueeze(1).to(seeds.device)
+            for name in copies[0]
+        }
+
+    def _call(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+        # the skeleton only lends its forward; its own weights are replaced by ``params``
+        skeleton = _skeleton(self.factory, shape)
+        x = torch.cat([b.expand(*_leading(blocks), *b.shape[2:]) for b in blocks], dim=-1)
+
+        def one(p: Params, rows: Tensor) -> Tensor:
+            out: Tensor = functional_call(skeleton, p, (rows,))
+            return out
+
+        if x.shape[1] == 1:
+            return vmap(vmap(one, in_dims=(0, None)), in_dims=(0, 0))(params, x[:, 0])
+        return vmap(vmap(one))(params, x)
+
+    def apply(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+        """Return the outputs (Q, C, B, K)."""
+        return self._call(shape, params, blocks)
+
+    def features(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+        """Refuse: a foreign module does not say which layer is the last hidden one."""
+        del shape, params, blocks
+        raise ValueError(
+            "this method reads the last hidden layer, which a custom backbone does not name; "
+            "use the default MLP backbone."
+        )
+
+    def tangent(
+        self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Tensor, ...]
+    ) -> Tensor:
+        """Push a parameter direction forward by forward-mode differentiation."""
+        moved: Tensor = jvp(lambda p: self._call(shape, p, blocks), (params,), (direction,))[1]
+        return moved.detach()
+
+    def working_set(self, shape: NetShape) -> int:
+        """Guess from the number of parameters; a foreign module does not say."""
+        module = _skeleton(self.factory, shape)
+        widths = [p.shape[0] for p in module.parameters() if p.dim() > 1]
+        return sum(widths) + shape.outputs
+
+
+Factory = Callable[[int, int], nn.Module]
+
+
+@lru_cache(maxsize=32)
+def _skeleton(factory: Factory, shape: NetShape) -> nn.Module:
+    return _build(factory, shape, 0)
+
+
+def _build(factory: Factory, shape: NetShape, seed: int) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        module = factory(sum(shape.inputs), shape.outputs)
+    for part in module.modules():
+        if isinstance(part, nn.modules.dropout._DropoutNd | nn.modules.batchnorm._NormBase):
+            raise ValueError(
+                f"{type(part).__name__} cannot be stacked: it draws random numbers or keeps "
+                "running statistics; use LayerNorm, or regularise with l2."
+            )
+    return module
+
+
+def _leading(blocks: tuple[Tensor, ...]) -> tuple[int, int]:
+    return max(b.shape[0] for b in blocks), max(b.shape[1] for b in blocks)

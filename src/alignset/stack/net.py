@@ -1,0 +1,70 @@
+"""What a stacked network is: a backbone (pure functions) and parameters with a replica axis."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor
+
+Params = dict[str, Tensor]
+"""Parameter name -> tensor of shape (Q, C, ...): Q problem rows, C replicas in each."""
+
+
+@dataclass(frozen=True)
+class NetShape:
+    """Widths of a network's input blocks and of its output.
+
+    The blocks are concatenated in meaning, not in memory: phi reads (x, one-hot observed label)
+    without copying x.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: int
+
+
+class Backbone(ABC):
+    """A family of networks of one architecture, with a replica axis."""
+
+    @abstractmethod
+    def init(self, shape: NetShape, seeds: Tensor, stream: str) -> Params:
+        """Return initial parameters of shape (P, 1, ...), one per seed."""
+
+    @abstractmethod
+    def apply(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+        """Map blocks (Q, 1, B, D_i) to outputs (Q, C, B, K)."""
+
+    @abstractmethod
+    def features(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+        """Map blocks to the last hidden layer after its activation, (Q, C, B, H)."""
+
+    @abstractmethod
+    def tangent(
+        self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Tensor, ...]
+    ) -> Tensor:
+        """Directional derivative of the outputs along ``direction`` in parameter space."""
+
+    @abstractmethod
+    def working_set(self, shape: NetShape) -> int:
+        """Return how many floats one row of one replica keeps alive, to size chunks."""
+
+
+@dataclass(frozen=True)
+class Net:
+    """A backbone bound to parameters; call it like any network."""
+
+    backbone: Backbone
+    shape: NetShape
+    params: Params
+
+    def __call__(self, *blocks: Tensor) -> Tensor:
+        """Return the outputs (..., B, K) for input blocks (..., B, D_i)."""
+        return self.backbone.apply(self.shape, self.params, blocks)
+
+    def features(self, *blocks: Tensor) -> Tensor:
+        """Return the last hidden layer (..., B, H)."""
+        return self.backbone.features(self.shape, self.params, blocks)
+
+    def tangent(self, direction: Params, *blocks: Tensor) -> Tensor:
+        """Return d outputs / d epsilon at params + epsilon * direction."""
+        return self.backbone.tangent(self.shape, self.params, direction, blocks)

@@ -1,0 +1,86 @@
+"""Random numbers as a function of (seed, stream, counter, position), with no state anywhere.
+
+A generator object would make a replica's numbers depend on what was drawn before it, on padding
+and on the device. A hash does not: the number of row 7 of problem 3 at step 12 is the same alone,
+stacked, padded, on a CPU or a GPU. The mixing function is the finaliser of SplitMix64.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
+_MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
+_MIX_2 = 0x94D049BB133111EB - (1 << 64)
+_UNIFORM_BITS = 24
+
+
+def mix(value: Tensor) -> Tensor:
+    """Scramble int64 values; neighbouring inputs give unrelated outputs."""
+    value = value + _GOLDEN
+    value = (value ^ _shift(value, 30)) * _MIX_1
+    value = (value ^ _shift(value, 27)) * _MIX_2
+    return value ^ _shift(value, 31)
+
+
+def _shift(value: Tensor, bits: int) -> Tensor:
+    # torch shifts int64 arithmetically; the mask makes the shift logical
+    return (value >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def stream_key(seeds: Tensor, stream: str) -> Tensor:
+    """Return one int64 key per seed for the named stream."""
+    return mix(mix(seeds) ^ zlib.crc32(stream.encode()))
+
+
+def uniform(key: Tensor, position: Tensor) -> Tensor:
+    """Return float32 numbers in [0, 1), one per broadcast (key, position) pair."""
+    bits = _shift(mix(key ^ mix(position)), 64 - _UNIFORM_BITS)
+    return bits.to(torch.float32) * 2.0**-_UNIFORM_BITS
+
+
+def uniform_like(seeds: Tensor, stream: str, shape: tuple[int, ...]) -> Tensor:
+    """Return numbers in [0, 1) of shape ``(*seeds.shape, *shape)``.
+
+    Examples
+    --------
+    >>> a = uniform_like(torch.tensor([1, 2]), "init", (2, 3))
+    >>> b = uniform_like(torch.tensor([2]), "init", (2, 3))
+    >>> bool((a[1] == b[0]).all()), bool((a[0] == b[0]).any())
+    (True, False)
+    """
+    key = stream_key(seeds, stream).reshape(*seeds.shape, *(1,) * len(shape))
+    position = torch.arange(math.prod(shape), device=seeds.device).reshape(shape)
+    return uniform(key, position)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The only source of randomness a loss has: fresh numbers per row and step.
+
+    Parameters
+    ----------
+    key : int64 Tensor of shape (..., 1)
+        One key per problem, already mixed with stage, epoch and step.
+    row : int64 Tensor of shape (..., B)
+        Each row's position in its own problem, so that padding and stacking change nothing.
+    """
+
+    key: Tensor
+    row: Tensor
+
+    def uniform(self, k: int, stream: str = "uniform") -> Tensor:
+        """Return (..., B, k) numbers in [0, 1)."""
+        key = stream_key(self.key, stream).unsqueeze(-1)
+        position = self.row.unsqueeze(-1) * k + torch.arange(k, device=self.row.device)
+        return uniform(key, position)
+
+    def normal(self, k: int, stream: str = "normal") -> Tensor:
+        """Return (..., B, k) standard normal numbers (Box-Muller)."""
+        radius = self.uniform(k, stream + ".radius").neg_().add_(1.0).log_().mul_(-2.0).sqrt_()
+        return radius * self.uniform(k, stream + ".angle").mul_(2 * math.pi).cos_()

@@ -1,0 +1,35 @@
+"""Reductions over rows: the only sums a method needs, as matrix products."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def mean_rows(values: Tensor, weight: Tensor) -> Tensor:
+    """Weighted mean over rows; zero where nothing has weight.
+
+    Parameters
+    ----------
+    values : Tensor of shape (..., B)
+    weight : Tensor of shape (..., B), broadcastable, non-negative
+
+    Examples
+    --------
+    >>> import torch
+    >>> mean_rows(torch.tensor([[1.0, 2.0, 9.0]]), torch.tensor([[1.0, 1.0, 0.0]]))
+    tensor([1.5000])
+    """
+    return sum_rows(values, weight) / weight.sum(-1).clamp_min(_TINY)
+
+
+def sum_rows(values: Tensor, weight: Tensor) -> Tensor:
+    """Weighted sum over rows, (..., B) -> (...)."""
+    return (values.unsqueeze(-2) @ weight.unsqueeze(-1)).squeeze(-1).squeeze(-1)
+
+
+def group_sums(values: Tensor, membership: Tensor) -> Tensor:
+    """Sum over the rows of each group, (..., B) x (..., B, G) -> (..., G)."""
+    return (values.unsqueeze(-2) @ membership).squeeze(-2)
+
+
+_TINY = 1e-12
