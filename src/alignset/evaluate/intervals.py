@@ -90,6 +90,12 @@ def bootstrap(
     -------
     dict from metric name to Interval
 
+    Notes
+    -----
+    An AUEOC is built from absolute differences, so resamples look a little less even than the
+    rows: with 200 rows, 90 % intervals of it covered the truth in 86 % of simulated studies (400
+    rows: 92 %), and if the groups are truly equal, no interval reaches the true value of 1.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
