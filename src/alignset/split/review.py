@@ -175,8 +175,7 @@ def _check_composition(composition: Sequence[float], n_groups: int) -> NDArray[n
 
 def _largest_remainder(total: int, parts: NDArray[np.float64]) -> Codes:
     """Divide ``total`` into whole counts as near to ``parts`` as can be."""
-    # Rounding first, or 0.29 * 100 = 28.999... would lose a row to the remainder.
-    exact = np.round(total * parts, 9)
+    exact = total * parts
     counts = np.floor(exact).astype(np.int64)
     first = np.argsort(counts - exact, kind="stable")
     counts[first[: total - int(counts.sum())]] += 1
