@@ -1,5 +1,9 @@
 """Where X, y and group come from."""
 
+from alignset.data.adult import draw_train, load_adult
+from alignset.data.compas import load_compas
+from alignset.data.mimic import load_mimic
+from alignset.data.nhanes import load_nhanes, nhanes_pipeline, undiagnosed_by_group
 from alignset.data.synthetic import (
     SyntheticData,
     make_multiclass,
@@ -8,4 +12,17 @@ from alignset.data.synthetic import (
 )
 from alignset.data.table import Table
 
-__all__ = ["SyntheticData", "Table", "make_multiclass", "make_synthetic", "make_synthetic_released"]
+__all__ = [
+    "SyntheticData",
+    "Table",
+    "draw_train",
+    "load_adult",
+    "load_compas",
+    "load_mimic",
+    "load_nhanes",
+    "make_multiclass",
+    "make_synthetic",
+    "make_synthetic_released",
+    "nhanes_pipeline",
+    "undiagnosed_by_group",
+]

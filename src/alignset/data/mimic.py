@@ -1,0 +1,267 @@
+"""MIMIC-III through FIDDLE's files: respiratory failure and shock at four hours, groups by race."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import warnings
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix, csr_matrix, hstack
+
+from alignset.data.table import Table
+
+RACE_COLUMN = 34
+"""Where the authors' code expects the indicator of white race among the time-invariant features."""
+
+_RACE_NAME = re.compile(r"ETHNICITY(_value)?[:_] ?WHITE", re.IGNORECASE)
+_FIDDLE_NAMES = {"ARF": "ARF", "shock": "Shock"}
+
+
+class RaceByPositionWarning(UserWarning):
+    """The race column was taken by its position, because FIDDLE's feature names are missing."""
+
+
+class NoSubjectsWarning(UserWarning):
+    """Stays of one subject cannot be kept together, because the list of ICU stays is missing."""
+
+
+@dataclass(frozen=True)
+class FiddleFiles:
+    """Where one task's files lie; FIDDLE's own layout, or that of its PhysioNet release.
+
+    Parameters
+    ----------
+    features : Path
+        Folder of ``X.npz``, ``s.npz`` and the feature names.
+    population : Path
+        Table of stays and labels.
+    stays : Path
+        Table that says whose stay each one is; may be missing.
+    label : str
+        Name of the label column.
+    """
+
+    features: Path
+    population: Path
+    stays: Path
+    label: str
+
+
+def fiddle_layout(folder: Path, task: str) -> FiddleFiles:
+    """Return where FIDDLE's own pipeline writes the files of a task at four hours."""
+    name = _FIDDLE_NAMES[task]
+    return FiddleFiles(
+        features=folder / "features" / f"outcome={name},T=4.0,dt=1.0",
+        population=folder / "population" / f"{name}_4.0h.csv",
+        stays=folder / "prep" / "icustays_MV.csv",
+        label=f"{name}_LABEL",
+    )
+
+
+def load_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"]) -> Table:
+    """Load a MIMIC-III task from FIDDLE's files, sparse all the way.
+
+    Parameters
+    ----------
+    folder : path
+        Holds ``features/outcome=ARF,T=4.0,dt=1.0/`` with ``X.npz`` (N x 4 x D, time-dependent),
+        ``s.npz`` (N x d, time-invariant) and ``X.feature_names.json``, ``s.feature_names.json``;
+        ``population/ARF_4.0h.csv`` with ``ID`` and ``ARF_LABEL``; and, to keep a subject's stays
+        together, ``prep/icustays_MV.csv``. The names of the PhysioNet release
+        (``features/ARF_4h/``, ``population/ARF_4h.csv``) are understood too.
+    task : {"ARF", "shock"}
+        Acute respiratory failure or shock, predicted at four hours.
+
+    Returns
+    -------
+    Table
+        ``X`` a float32 CSR matrix of s and the four hours of X side by side (the paper: 15 873 x
+        16 278 and 19 342 x 18 186), ``group`` 0 = white, 1 = non-white, ``individuals`` the
+        subjects.
+
+    Warns
+    -----
+    RaceByPositionWarning
+        If ``s.feature_names.json`` is missing; column 34 is then taken, as the authors' code does.
+    NoSubjectsWarning
+        If ``prep/icustays_MV.csv`` is missing; ``individuals`` is then None.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from alignset.data.fake_mimic import write_fake_mimic
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_fake_mimic(folder, task="ARF", n_rows=50, random_state=0)
+    ...     load_mimic(folder, task="ARF")
+    Table('mimic-ARF', 50 rows x 16278 features, 2 classes, groups white, non-white)
+    """
+    if task not in _FIDDLE_NAMES:
+        raise ValueError(f"task must be 'ARF' or 'shock', got {task!r}.")
+    files = _find_files(Path(folder), task)
+    fixed, timed = _read_coo(files.features / "s.npz", 2), _read_coo(files.features / "X.npz", 3)
+    names = _names(files.features, "s", fixed.shape[1])
+    timed_names = _names(files.features, "X", timed.shape[-1]) or _numbered("X", timed.shape[-1])
+    population = _read_population(files, fixed.shape[0], timed.shape[0])
+    s, hours = fixed.matrix(), range(timed.shape[1])
+    return Table(
+        X=hstack([s, timed.matrix()], format="csr", dtype=np.float32),
+        y=population[files.label].to_numpy().astype(np.int64),
+        group=_non_white(s, names, files.features),
+        name=f"mimic-{task}",
+        feature_names=(
+            *(names or _numbered("s", fixed.shape[1])),
+            *(f"{name} @ hour {hour}" for hour in hours for name in timed_names),
+        ),
+        class_names=(f"no {task}", task),
+        group_names=("white", "non-white"),
+        individuals=_subjects(files, population),
+    )
+
+
+@dataclass(frozen=True)
+class _Coo:
+    """A sparse array as the ``sparse`` package stores it."""
+
+    coords: NDArray[Any]
+    data: NDArray[Any]
+    shape: tuple[int, ...]
+
+    def matrix(self) -> csr_matrix:
+        """Lay time beside features: (N, T, D) becomes (N, T * D), the hours one after another."""
+        column = self.coords[-1].astype(np.int32)
+        if len(self.shape) == 3:
+            column += self.coords[1].astype(np.int32) * np.int32(self.shape[2])
+        row = self.coords[0].astype(np.int32)
+        width = int(np.prod(self.shape[1:]))
+        values = self.data.astype(np.float32)
+        return coo_matrix((values, (row, column)), shape=(self.shape[0], width)).tocsr()
+
+
+def _find_files(folder: Path, task: str) -> FiddleFiles:
+    name, own = _FIDDLE_NAMES[task], fiddle_layout(folder, task)
+    released = FiddleFiles(
+        features=folder / "features" / f"{name}_4h",
+        population=folder / "population" / f"{name}_4h.csv",
+        stays=own.stays,
+        label=own.label,
+    )
+    for files in (own, released):
+        if files.features.is_dir():
+            return files
+    raise FileNotFoundError(
+        f"no FIDDLE features for {task} in {folder}: neither {own.features.name} nor "
+        f"{released.features.name} is in its folder features. They need a PhysioNet account "
+        f"(mimic-eicu-fiddle-feature 1.0.0); `alignset data fake-mimic --out DIR` writes a "
+        f"stand-in of the same format."
+    )
+
+
+def _read_coo(path: Path, n_axes: int) -> _Coo:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing; FIDDLE writes X.npz and s.npz together.")
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            coords, data, shape = stored["coords"], stored["data"], stored["shape"]
+            fill = float(stored["fill_value"]) if "fill_value" in stored else 0.0
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
+        raise ValueError(
+            f"{path} is not a whole sparse array with coords, data and shape ({error}); "
+            f"copy it again."
+        ) from error
+    if len(shape) != n_axes or coords.shape != (n_axes, len(data)) or fill != 0:
+        raise ValueError(
+            f"{path} should hold {n_axes} axes and fill value 0, but has shape "
+            f"{tuple(int(length) for length in shape)}, coords {coords.shape} and fill {fill}."
+        )
+    if len(data) and ((coords.max(axis=1) >= shape).any() or coords.min() < 0):
+        raise ValueError(f"{path} has coordinates outside its shape; copy it again.")
+    return _Coo(coords, data, tuple(int(length) for length in shape))
+
+
+def _names(features: Path, which: str, expected: int) -> list[str] | None:
+    path = features / f"{which}.feature_names.json"
+    if not path.is_file():
+        return None
+    names = [str(name) for name in json.loads(path.read_text(encoding="utf-8"))]
+    if len(names) != expected:
+        raise ValueError(
+            f"{path} names {len(names)} features but {which}.npz has {expected}; "
+            f"they are from different runs of FIDDLE."
+        )
+    return names
+
+
+def _numbered(which: str, n: int) -> list[str]:
+    return [f"{which}{index}" for index in range(n)]
+
+
+def _read_population(files: FiddleFiles, *n_rows: int) -> pd.DataFrame:
+    if not files.population.is_file():
+        raise FileNotFoundError(f"{files.population} is missing; it holds the labels.")
+    population = pd.read_csv(files.population).rename(columns={"ICUSTAY_ID": "ID"})
+    missing = [name for name in ("ID", files.label) if name not in population]
+    if missing:
+        there = ", ".join(map(str, population))
+        raise ValueError(f"{files.population} has no column {missing[0]}; it has {there}.")
+    if set(n_rows) != {len(population)}:
+        raise ValueError(
+            f"{files.population} has {len(population)} rows but s.npz has {n_rows[0]} and X.npz "
+            f"{n_rows[1]}; they are from different runs of FIDDLE."
+        )
+    return population
+
+
+def _non_white(s: csr_matrix, names: list[str] | None, features: Path) -> NDArray[np.int64]:
+    if names is None:
+        warnings.warn(
+            f"{features} has no s.feature_names.json: white race is taken from column "
+            f"{RACE_COLUMN} of s, unchecked.",
+            RaceByPositionWarning,
+            stacklevel=3,
+        )
+        column = RACE_COLUMN
+    else:
+        column = _race_column(names, features)
+    white = np.asarray(s[:, [column]].toarray()).ravel()
+    if not np.isin(white, (0, 1)).all():
+        raise ValueError(f"column {column} of s should say who is white, but is not 0 and 1 only.")
+    return np.asarray(white == 0, dtype=np.int64)
+
+
+def _race_column(names: list[str], features: Path) -> int:
+    found = [index for index, name in enumerate(names) if _RACE_NAME.fullmatch(name)]
+    if len(found) != 1:
+        near = [name for name in names if name.upper().startswith("ETHNICITY")]
+        raise ValueError(
+            f"s.feature_names.json in {features} should have one feature ETHNICITY_value:WHITE, "
+            f"but has {len(found)}; its ethnicities are {', '.join(near) or 'none'}."
+        )
+    return found[0]
+
+
+def _subjects(files: FiddleFiles, population: pd.DataFrame) -> NDArray[Any] | None:
+    if not files.stays.is_file():
+        warnings.warn(
+            f"{files.stays} is missing: stays of one subject may land in different parts of a "
+            f"split.",
+            NoSubjectsWarning,
+            stacklevel=3,
+        )
+        return None
+    stays = pd.read_csv(files.stays, usecols=["SUBJECT_ID", "ICUSTAY_ID"])
+    subject = population["ID"].map(stays.drop_duplicates().set_index("ICUSTAY_ID")["SUBJECT_ID"])
+    if subject.isna().any():
+        stranger = population["ID"][subject.isna()].iloc[0]
+        raise ValueError(
+            f"{files.stays} does not know stay {stranger} of {files.population.name}, and "
+            f"{int(subject.isna().sum()) - 1} others."
+        )
+    return subject.to_numpy().astype(np.int64)

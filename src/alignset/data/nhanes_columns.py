@@ -1,0 +1,278 @@
+"""Which of the 198 NHANES columns are features, which are labels, and why the rest are left out."""
+
+from __future__ import annotations
+
+OBSERVED = "DoctorToldYouHaveDiabetes"
+GLYCOHAEMOGLOBIN = "Glycohemoglobin"
+INSULIN = "TakingInsulinNow"
+PILLS = "TakeDiabeticPillsToLowerBloodSugar"
+AGE = "AgeInYearsAtScreening"
+RACE = "RacehispanicOriginWNhAsian"
+SEX = "Gender"
+PERSON = "SEQN"
+
+_NUTRIENTS = (
+    "EnergyKcal",
+    "ProteinGm",
+    "CarbohydrateGm",
+    "TotalSugarsGm",
+    "DietaryFiberGm",
+    "TotalFatGm",
+    "TotalSaturatedFattyAcidsGm",
+    "TotalMonounsaturatedFattyAcidsGm",
+    "TotalPolyunsaturatedFattyAcidsGm",
+    "CholesterolMg",
+    "AlcoholGm",
+)
+
+NUMERIC: tuple[str, ...] = (
+    # demographics
+    AGE,
+    "ServedActiveDutyInUsArmedForces",
+    "TotalNumberOfPeopleInTheHousehold",
+    "TotalNumberOfPeopleInTheFamily",
+    "OfChildren5YearsOrYoungerInHh",
+    "OfChildren617YearsOldInHh",
+    "OfAdults60YearsOrOlderInHh",
+    "AnnualHouseholdIncome",
+    "AnnualFamilyIncome",
+    "RatioOfFamilyIncomeToPoverty",
+    # body measures
+    "WeightKg",
+    "StandingHeightCm",
+    "BodyMassIndexKgm2",
+    "WaistCircumferenceCm",
+    # blood pressure
+    "60SecPulse30SecPulse2",
+    "SystolicBloodPres1StRdgMmHg",
+    "DiastolicBloodPres1StRdgMmHg",
+    "SystolicBloodPres2NdRdgMmHg",
+    "DiastolicBloodPres2NdRdgMmHg",
+    "SystolicBloodPres3RdRdgMmHg",
+    "DiastolicBloodPres3RdRdgMmHg",
+    # lipids
+    "DirectHdlcholesterolMgdl",
+    "TotalCholesterolMgdl",
+    # diet
+    *(f"{nutrient}_DR1TOT" for nutrient in _NUTRIENTS),
+    *(f"{nutrient}_DR2TOT" for nutrient in _NUTRIENTS),
+    "OfMealsNotHomePrepared",
+    "OfMealsFromFastFoodOrPizzaPlace",
+    "OfReadytoeatFoodsInPast30Days",
+    "OfFrozenMealspizzaInPast30Days",
+    # activity
+    "VigorousWorkActivity",
+    "ModerateWorkActivity",
+    "WalkOrBicycle",
+    "VigorousRecreationalActivities",
+    "ModerateRecreationalActivities",
+    "MinutesSedentaryActivity",
+    # smoking
+    "SmokedAtLeast100CigarettesInLife",
+    "SmokedTobaccoLast5Days",
+    "UsedAnyTobaccoProductLast5Days",
+    "AvgCigarettesdayDuringPast30Days",
+    # insurance
+    "CoveredByHealthInsurance",
+)
+"""Features that are numbers or yes/no (1/0)."""
+
+CATEGORICAL: tuple[str, ...] = (
+    SEX,
+    RACE,
+    "EducationLevelAdults20",
+    "MaritalStatus",
+    "HowHealthyIsTheDiet",
+    "Past30DayMilkProductConsumption",
+    "HowOftenAddSaltToFoodAtTable",
+    "DoYouNowSmokeCigarettes",
+    "GeneralHealthCondition",
+)
+"""Features that are one of a few answers."""
+
+NOT_ANSWERS: dict[str, dict[float, float | None]] = {
+    "OfMealsNotHomePrepared": {5555: 22, 7777: None, 9999: None},
+    "OfMealsFromFastFoodOrPizzaPlace": {5555: 22, 9999: None},
+    "OfReadytoeatFoodsInPast30Days": {6666: 91, 9999: None},
+    "OfFrozenMealspizzaInPast30Days": {6666: 91, 9999: None},
+    "MinutesSedentaryActivity": {7777: None, 9999: None},
+    "AvgCigarettesdayDuringPast30Days": {777: None, 999: None},
+}
+"""Codes that stand for "more than 21", "more than 90", refused (7s) and do not know (9s)."""
+
+_LABEL = "decides the observed or the true label"
+_DIAGNOSIS = "asked about, or only of people with or without, a diabetes diagnosis: leaks it"
+_DIETING = "a diet is often prescribed because of the diagnosis: leaks it"
+_ADVICE = "weight loss is often advised because of the diagnosis: may leak it"
+_ILLNESS = "another diagnosis by a doctor: as unevenly observed as diabetes, and outside the topics"
+_CHILD = "asked of, or measured in, children only: empty for adults"
+_YOUNGER = "asked of, or measured in, people under 60 only: missingness is age"
+_OLDER = "asked of people over 60 only: missingness is age"
+_TWICE = "the same is measured or coded by a feature that is kept"
+_SKIPPED = "asked only after a certain answer, which a feature that is kept already tells"
+_TOPIC = "outside the topics: demographics, body, blood pressure, lipids, diet, activity, smoking, "
+_TOPIC += "self-rated health, insurance"
+_PERSON = "identifies the person; used as Table.individuals"
+
+EXCLUDED: dict[str, str] = {
+    PERSON: _PERSON,
+    **dict.fromkeys((OBSERVED, GLYCOHAEMOGLOBIN, INSULIN, PILLS), _LABEL),
+    **dict.fromkeys(
+        (
+            "AgeWhenFirstToldYouHadDiabetes",
+            "EverToldYouHavePrediabetes",
+            "EverToldHaveHealthRiskForDiabetes",
+            "FamilyHistory",
+            "WhatWasYourLastA1CLevel",
+        ),
+        _DIAGNOSIS,
+    ),
+    **dict.fromkeys(
+        (
+            "OnSpecialDiet",
+            "WeightLosslowCalorieDiet",
+            "LowFatlowCholesterolDiet",
+            "LowSaltlowSodiumDiet",
+            "DiabeticDiet",
+            "LowCarbohydrateDiet",
+        ),
+        _DIETING,
+    ),
+    **dict.fromkeys(("TriedToLoseWeightInPastYear", "TimesLost10LbsOrMoreToLoseWeight"), _ADVICE),
+    **dict.fromkeys(
+        (
+            "EverBeenToldYouHaveAsthma",
+            "DoctorEverSaidYouHadArthritis",
+            "EverToldYouHadHeartAttack",
+            "AgeWhenToldYouHadHeartAttack",
+            "EverToldYouHadAStroke",
+            "AgeWhenToldYouHadAStroke",
+            "EverToldYouHadCancerOrMalignancy",
+            "1StCancerWhatKindWasIt",
+            "Age1StCancerMcq230ADiagnosed",
+            "EverToldDoctorHadTroubleSleeping",
+        ),
+        _ILLNESS,
+    ),
+    **dict.fromkeys(
+        (
+            "EverBreastfedOrFedBreastmilk",
+            "AgeStoppedBreastfeedingdays",
+            "AgeFirstFedFormuladays",
+            "AgeStoppedReceivingFormuladays",
+            "AgeStartedOtherFoodbeverage",
+            "AgeFirstFedMilkdays",
+            "TypeOfMilkFirstFedWholeMilk",
+            "TypeOfMilkFirstFed2Milk",
+            "TypeOfMilkFirstFed1Milk",
+            "TypeOfMilkFirstFedFatFreeMilk",
+            "TypeOfMilkFirstFedSoyMilk",
+            "TypeOfMilkFirstFedOther",
+            "AttendKindergartenThruHighSchool",
+            "SchoolServesSchoolLunches",
+            "OfTimesweekGetSchoolLunch",
+            "SchoolLunchFreeReducedOrFullPrice",
+            "SchoolServeCompleteBreakfastEachDay",
+            "OfTimesweekGetSchoolBreakfast",
+            "SchoolBreakfastFreereducedfullPrice",
+            "SummerProgramMealFreereducedPrice",
+            "EducationLevelChildrenyouth619",
+            "AgeInMonthsAtScreening0To24Mos",
+            "RecumbentLengthCm",
+            "60SecHr30SecHr2",
+        ),
+        _CHILD,
+    ),
+    **dict.fromkeys(("TrunkFatG", "TrunkPercentFat", "TotalPercentFat"), _YOUNGER),
+    **dict.fromkeys(
+        ("CommunitygovernmentMealsDelivered", "EatMealsAtCommunityseniorCenter"), _OLDER
+    ),
+    **dict.fromkeys(
+        (
+            "RacehispanicOrigin",
+            "CurrentSelfreportedHeightInches",
+            "CurrentSelfreportedWeightPounds",
+        ),
+        _TWICE,
+    ),
+    **dict.fromkeys(
+        (
+            "YouDrinkWholeOrRegularMilk",
+            "YouDrink2FatMilk",
+            "YouDrink1FatMilk",
+            "YouDrinkFatFreeskimMilk",
+            "YouDrinkSoyMilk",
+            "YouDrinkAnotherTypeOfMilk",
+            "LookedUpMyPlateOnInternet",
+            "TriedMyPlatePlan",
+            "DaysSmokedCigarettesLast5Days",
+            "CigarettesSmokedPerDay",
+            "DaysSmokedCigsDuringPast30Days",
+            "TriedToQuitSmoking",
+            "TimesStoppedSmokingCigarettes",
+            "HowLongWereYouAbleToStopSmoking",
+            "UnitOfMeasureDayweekmonthyear_2_SMQ",
+            "AgeStartedSmokingCigarettesRegularly",
+        ),
+        _SKIPPED,
+    ),
+    **dict.fromkeys(
+        (
+            "RegularMilkUse5TimesPerWeek",
+            "HowOftenDrankMilkAge512",
+            "HowOftenDrankMilkAge1317",
+            "HowOftenDrankMilkAge1835",
+            "HeardOfMyPlate",
+            "MainMealPlannerpreparer",
+            "SharedMealPlanningpreparingDuty",
+            "MainFoodShopper",
+            "SharedFoodShoppingDuty",
+            "TunaEatenDuringPast30Days",
+            "HaveSeriousDifficultyHearing",
+            "HaveSeriousDifficultySeeing",
+            "HaveSeriousDifficultyConcentrating",
+            "HaveSeriousDifficultyWalking",
+            "HaveDifficultyDressingOrBathing",
+            "HaveDifficultyDoingErrandsAlone",
+            "HowOftenDoYouFeelWorriedOrAnxious",
+            "TakeMedicationForTheseFeelings",
+            "HowOftenDoYouFeelDepressed",
+            "TakeMedicationForDepression",
+            "UsualSleepTimeOnWeekdaysOrWorkdays",
+            "UsualWakeTimeOnWeekdaysOrWorkdays",
+            "SleepHoursWeekdaysOrWorkdays",
+            "HowOftenDoYouSnore",
+            "HowOftenFeelOverlySleepyDuringDay",
+            "HaveLittleInterestInDoingThings",
+            "FeelingDownDepressedOrHopeless",
+            "TroubleSleepingOrSleepingTooMuch",
+            "FeelingTiredOrHavingLittleEnergy",
+            "PoorAppetiteOrOvereating",
+            "FeelingBadAboutYourself",
+            "TroubleConcentratingOnThings",
+            "MovingOrSpeakingSlowlyOrTooFast",
+            "ThoughtYouWouldBeBetterOffDead",
+            "DifficultyTheseProblemsHaveCaused",
+            "ExperienceConfusionmemoryProblems",
+            "PhysicalMentalEmotionalLimitations",
+            "DifficultyManagingMoney",
+            "EverUsedMarijuanaOrHashish",
+            "DaysUsedMarijuanaOrHashishmonth",
+            "EverUsedCocaineheroinmethamphetamine",
+            "EverUseAnyFormOfCocaine",
+            "OfDaysUsedCocainemonth",
+            "EverUsedHeroin",
+            "OfDaysUsedHeroinmonth",
+            "EverUsedMethamphetamine",
+            "DaysUsedMethamphetaminemonth",
+            "EverBeenInRehabilitationProgram",
+            "BloodLeadUgdl",
+            "BloodCadmiumUgl",
+            "BloodMercuryTotalUgl",
+            "BloodSeleniumUgl",
+            "BloodManganeseUgl",
+        ),
+        _TOPIC,
+    ),
+}
+"""Column -> why it is not a feature. With the features, every column of the file."""
