@@ -70,11 +70,8 @@ def cache_folder() -> Path:
 
     Examples
     --------
-    >>> import os
-    >>> os.environ["ALIGNSET_DATA"] = "/data/alignset"
-    >>> cache_folder().as_posix()
-    '/data/alignset'
-    >>> del os.environ["ALIGNSET_DATA"]
+    >>> isinstance(cache_folder(), Path)
+    True
     """
     named = os.environ.get("ALIGNSET_DATA")
     return Path(named).expanduser() if named else Path(pooch.os_cache("alignset"))

@@ -168,7 +168,7 @@ def _read_coo(path: Path, n_axes: int) -> _Coo:
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; FIDDLE writes X.npz and s.npz together.")
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             coords, data, shape = stored["coords"], stored["data"], stored["shape"]
             fill = float(stored["fill_value"]) if "fill_value" in stored else 0.0
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:

@@ -147,9 +147,9 @@ def undiagnosed_by_group(table: Table) -> pd.DataFrame:
     >>> toy = Table(np.eye(4), y, group, "toy", (*"abcd",), ("no", "yes"), ("a", "b"), observed)
     >>> undiagnosed_by_group(toy)[["true", "not_told", "share_not_told"]]
          true  not_told  share_not_told
-    a       2         1             0.5
-    b       1         0             0.0
-    all     3         1             0.3...
+    a       2         1        0.500000
+    b       1         0        0.000000
+    all     3         1        0.333333
     """
     if table.observed is None or table.n_classes != 2:
         raise ValueError(
