@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alignset.engine.rows import FactTable, Rows
+from alignset.engine.rows import FactTable, Kind, Rows
 from alignset.engine.stacked import Weights
 from alignset.engine.train import Trained
 from alignset.labels import UNREVIEWED
 from alignset.methods.base import Batch, Method, Nets
-from alignset.split import Part, Problem
+from alignset.split import Part
 from alignset.stack import Backbone, Net
 
 BLOCK_FLOATS = 1 << 24
@@ -41,7 +41,7 @@ class Fits:
 
     method: Method
     backbone: Backbone
-    problems: list[Problem]
+    kind: Kind
     configs: list[dict[str, float]]
     weights: Weights
     score: Tensor
@@ -52,13 +52,13 @@ class Fits:
         cls,
         method: Method,
         backbone: Backbone,
-        problems: list[Problem],
+        kind: Kind,
         configs: list[dict[str, float]],
         jobs: Jobs,
         parts: Sequence[Trained],
     ) -> Fits:
         """Lay the stacks that were trained apart side by side."""
-        size = (len(problems), len(configs))
+        size = (max(rows.stop for rows, _ in jobs), len(configs))
 
         def lay(pieces: Sequence[Tensor]) -> Tensor:
             out = pieces[0].new_empty((*size, *pieces[0].shape[2:]))
@@ -71,25 +71,21 @@ class Fits:
             for name, params in parts[0].weights.items()
         }
         score, epochs = lay([p.score for p in parts]), lay([p.epochs for p in parts])
-        return cls(method, backbone, problems, configs, weights, score, epochs)
+        return cls(method, backbone, kind, configs, weights, score, epochs)
 
     def best(self) -> NDArray[np.int64]:
         """Index of the best config of every problem; the first of equals."""
         ranked: NDArray[np.int64] = np.nan_to_num(self.score.numpy(), nan=-np.inf).argmax(1)
         return ranked
 
-    def nets(self, problem: int) -> Nets:
+    def nets(self, problem: int, dtype: torch.dtype = torch.float32) -> Nets:
         """Networks of all configs of one problem, leading axes (1, C)."""
-        first = self.problems[problem]
-        shapes = self.method.networks(first.n_features, first.n_classes)
-        return Nets(
-            **{
-                name: Net(
-                    self.backbone, shape, {k: t[[problem]] for k, t in self.weights[name].items()}
-                )
-                for name, shape in shapes.items()
-            }
-        )
+        shapes = self.method.networks(self.kind.n_features, self.kind.n_classes)
+        own = {
+            name: {k: t[[problem]].to(dtype) for k, t in params.items()}
+            for name, params in self.weights.items()
+        }
+        return Nets(**{n: Net(self.backbone, shape, own[n]) for n, shape in shapes.items()})
 
     def only(self, configs: Sequence[int]) -> Fits:
         """Keep one config per problem: ``configs[p]`` of problem p, so that C is 1."""
@@ -99,36 +95,36 @@ class Fits:
             for name, params in self.weights.items()
         }
         score, epochs = self.score[at].unsqueeze(1), self.epochs[at].unsqueeze(1)
-        return Fits(self.method, self.backbone, self.problems, [{}], weights, score, epochs)
-
-    def probability(self, X: Any, problem: int = 0) -> NDArray[np.float32]:
-        """Class probabilities (C, n, K) of one problem's configs for rows X (n, D)."""
-        nets = self.nets(problem)
-        blocks = [self.method.predict(nets, b.x)[0] for b in self._blocks(X, problem)]
-        return np.asarray(torch.cat(blocks, dim=1).cpu().numpy())
-
-    def confidence(self, X: Any, y_seen: Any, problem: int = 0) -> NDArray[np.float32]:
-        """P(the observed label is right) (C, n) for rows X with class codes ``y_seen``."""
-        nets = self.nets(problem)
-        blocks = [self.method.confidence(nets, b)[0] for b in self._blocks(X, problem, y_seen)]
-        return np.asarray(torch.cat(blocks, dim=-1).cpu().numpy())
+        return Fits(self.method, self.backbone, self.kind, [{}], weights, score, epochs)
 
     @torch.no_grad()
-    def _blocks(self, X: Any, problem: int, y_seen: Any = None) -> list[Batch]:
-        first = self.problems[problem]
-        theta = self.method.networks(first.n_features, first.n_classes)["theta"]
-        floats = (self.backbone.working_set(theta) + first.n_features) * self.score.shape[1]
-        step = max(1, BLOCK_FLOATS // floats)
-        seen = np.zeros(X.shape[0], dtype=np.int64) if y_seen is None else np.asarray(y_seen)
-        nobody = np.full(X.shape[0], UNREVIEWED)
-        batches = []
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            part = Part(X[rows], seen[rows], nobody[rows], np.zeros_like(seen[rows]))
-            kind = {"n_classes": first.n_classes, "n_groups": first.n_groups}
-            block = Rows.of([part], multiple=1, device=self._device(), **kind)
-            batches.append(block.everything(torch.zeros(1, dtype=torch.int64), FactTable()))
-        return batches
+    def probability(
+        self, X: Any, problem: int = 0, dtype: torch.dtype = torch.float32
+    ) -> NDArray[np.floating[Any]]:
+        """Class probabilities (C, n, K) of one problem's configs for rows X (n, D)."""
+        nets = self.nets(problem, dtype)
+        blocks = [self.method.predict(nets, b.x)[0] for b in self._blocks(X, dtype)]
+        return np.asarray(torch.cat(blocks, dim=1).cpu().numpy())
 
-    def _device(self) -> str:
-        return str(next(iter(self.weights["theta"].values())).device)
+    @torch.no_grad()
+    def confidence(
+        self, X: Any, y_seen: Any, problem: int = 0, dtype: torch.dtype = torch.float32
+    ) -> NDArray[np.floating[Any]]:
+        """P(the observed label is right) (C, n) for rows X with class codes ``y_seen``."""
+        nets = self.nets(problem, dtype)
+        blocks = [self.method.confidence(nets, b)[0] for b in self._blocks(X, dtype, y_seen)]
+        return np.asarray(torch.cat(blocks, dim=-1).cpu().numpy())
+
+    def _blocks(self, X: Any, dtype: torch.dtype, y_seen: Any = None) -> Iterator[Batch]:
+        kind, n = self.kind, X.shape[0]
+        theta = self.method.networks(kind.n_features, kind.n_classes)["theta"]
+        floats = (self.backbone.working_set(theta) + kind.n_features) * self.score.shape[1]
+        step = max(1, BLOCK_FLOATS // floats)
+        seen = np.zeros(n, dtype=np.int64) if y_seen is None else np.asarray(y_seen)
+        device = str(next(iter(self.weights["theta"].values())).device)
+        for start in range(0, n, step):
+            rows = slice(start, start + step)
+            nobody = np.full_like(seen[rows], UNREVIEWED)
+            part = Part(X[rows], seen[rows], nobody, np.zeros_like(nobody))
+            block = Rows.of([part], multiple=1, kind=kind, device=device, dtype=dtype)
+            yield block.everything(torch.zeros(1, dtype=torch.int64, device=device), FactTable())

@@ -18,20 +18,29 @@ from alignset.stack import Draws
 from alignset.stack.random import mix, stream_key
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What problems of one stack have in common."""
+
+    n_features: int
+    n_classes: int
+    n_groups: int
+
+
 class Features:
     """The feature rows of several problems; sparse ones stay sparse until a batch is taken."""
 
-    def __init__(self, parts: Sequence[Any], n_rows: int, device: str) -> None:
-        self.device = device
+    def __init__(self, parts: Sequence[Any], n_rows: int, device: str, dtype: torch.dtype) -> None:
+        self.device, self.dtype = device, dtype
         self.n_rows = n_rows
         self.sparse = any(scipy.sparse.issparse(p) for p in parts)
         if self.sparse:
             self.blocks = [scipy.sparse.csr_matrix(p) for p in parts]
             return
-        dense = np.zeros((len(parts), n_rows, parts[0].shape[1]), dtype=np.float32)
+        self.dense = torch.zeros(len(parts), n_rows, parts[0].shape[1], dtype=dtype)
         for p, part in enumerate(parts):
-            dense[p, : part.shape[0]] = part
-        self.dense = torch.from_numpy(dense).to(device)
+            self.dense[p, : part.shape[0]] = torch.from_numpy(np.require(part, requirements="W"))
+        self.dense = self.dense.to(device)
 
     def take(self, problem: Tensor, index: Tensor) -> Tensor:
         """Rows ``index`` (Q, B) of problems ``problem`` (Q,) as (Q, 1, B, D)."""
@@ -39,12 +48,12 @@ class Features:
             flat = (problem[:, None] * self.n_rows + index).reshape(-1)
             rows = self.dense.flatten(0, 1).index_select(0, flat)
             return rows.reshape(index.shape[0], 1, index.shape[1], -1)
-        out = np.zeros((*index.shape, self.blocks[0].shape[1]), dtype=np.float32)
+        out = np.zeros((*index.shape, self.blocks[0].shape[1]), dtype=self.blocks[0].dtype)
         for q, p in enumerate(problem.tolist()):
             block, wanted = self.blocks[p], index[q].cpu().numpy()
             inside = wanted < block.shape[0]
             out[q, inside] = block[wanted[inside]].toarray()
-        return torch.from_numpy(out).to(self.device).unsqueeze(1)
+        return torch.from_numpy(out).to(self.device, self.dtype).unsqueeze(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +65,17 @@ class Rows:
     y_true: Tensor
     group: Tensor
     weight: Tensor
-    n_classes: int
-    n_groups: int
+    kind: Kind
 
     @classmethod
     def of(
-        cls, parts: Sequence[Part], *, multiple: int, n_classes: int, n_groups: int, device: str
+        cls,
+        parts: Sequence[Part],
+        *,
+        multiple: int,
+        kind: Kind,
+        device: str,
+        dtype: torch.dtype = torch.float32,
     ) -> Rows:
         """Pad parts to a common length, a multiple of the number of batches."""
         longest = max(1, *(len(p) for p in parts))
@@ -75,13 +89,12 @@ class Rows:
 
         weights = [np.ones(len(p)) if p.weight is None else p.weight for p in parts]
         return cls(
-            Features([p.X for p in parts], n, device),
+            Features([p.X for p in parts], n, device, dtype),
             pad([p.y_seen for p in parts], 0, torch.int64),
             pad([p.y_true for p in parts], UNREVIEWED, torch.int64),
             pad([p.group for p in parts], 0, torch.int64),
-            pad(weights, 0.0, torch.float32),
-            n_classes,
-            n_groups,
+            pad(weights, 0.0, dtype),
+            kind,
         )
 
     @property
@@ -104,8 +117,8 @@ class Rows:
             y_true=pick(self.y_true),
             group=pick(self.group),
             weight=pick(self.weight),
-            n_classes=self.n_classes,
-            n_groups=self.n_groups,
+            n_classes=self.kind.n_classes,
+            n_groups=self.kind.n_groups,
             epoch=epoch,
             draw=Draws(key[:, None, None], index.unsqueeze(1)),
             facts=facts.at(index),

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alignset.engine.rows import FactTable, Rows, Shuffler
+from alignset.engine.rows import FactTable, Kind, Rows, Shuffler
 from alignset.engine.stacked import Stacked, Weights
 from alignset.engine.stopping import FixedLength, Stopping
 from alignset.methods.base import Method, Stage
@@ -61,9 +61,9 @@ class Training:
         self.size = (len(problems), len(configs))
         self.parts = [p.train for p in problems]
         self.seeds = torch.tensor([p.seed for p in problems], device=recipe.device)
-        self.kind = {"n_classes": problems[0].n_classes, "n_groups": problems[0].n_groups}
+        self.kind = kind_of(problems[0])
         self.validation = self._rows([p.validation for p in problems], 1)
-        self.shapes = method.networks(problems[0].n_features, problems[0].n_classes)
+        self.shapes = method.networks(self.kind.n_features, self.kind.n_classes)
         self.weights = {name: self._init(name) for name in self.shapes}
         self.facts = FactTable()
         defaults = method.hyper_defaults()
@@ -75,7 +75,7 @@ class Training:
         }
 
     def _rows(self, parts: Sequence[Part], multiple: int) -> Rows:
-        return Rows.of(parts, multiple=multiple, device=self.recipe.device, **self.kind)
+        return Rows.of(parts, multiple=multiple, kind=self.kind, device=self.recipe.device)
 
     def _init(self, name: str) -> dict[str, Tensor]:
         first = self.recipe.backbone.init(self.shapes[name], self.seeds, name)
@@ -191,6 +191,11 @@ class Training:
             return stack
         stack.save(self.weights, results)
         return stack.repacked(grid)
+
+
+def kind_of(problem: Problem) -> Kind:
+    """Return what other problems must share to be stacked with this one."""
+    return Kind(problem.n_features, problem.n_classes, problem.n_groups)
 
 
 def _reviewed_only(part: Part) -> Part:

@@ -13,7 +13,7 @@ import torch
 
 from alignset.engine.fits import Fits
 from alignset.engine.stopping import Patience, Stopping
-from alignset.engine.train import Recipe, Score, Trained, Training
+from alignset.engine.train import Recipe, Score, Trained, Training, kind_of
 from alignset.evaluate.validation import HarmonicMean
 from alignset.methods.base import Method
 from alignset.split import Problem
@@ -117,7 +117,8 @@ class Trainer:
                     parts = list(pool.map(train, jobs))
             else:
                 parts = [train(job) for job in jobs]
-        return Fits.join(method, self.network(), list(problems), list(configs), jobs, parts)
+        kind = kind_of(problems[0])
+        return Fits.join(method, self.network(), kind, list(configs), jobs, parts)
 
     def _cut(
         self, method: Method, problems: Sequence[Problem], n_configs: int
@@ -127,7 +128,7 @@ class Trainer:
         height = max(1, size // n_configs)
         for p in range(0, len(problems), height):
             for c in range(0, n_configs, width):
-                yield slice(p, p + height), slice(c, c + width)
+                yield slice(p, min(p + height, len(problems))), slice(c, c + width)
 
     def _chunk(self, method: Method, problems: Sequence[Problem]) -> int:
         """Replicas whose activations fit the budget; depends on the work, not the machine."""
@@ -171,7 +172,7 @@ def _check(method: Method, problems: Sequence[Problem], configs: Sequence[Config
             f"nothing to train: got {len(problems)} problems and {len(configs)} configs; "
             "pass at least one of each."
         )
-    kinds = {(p.n_features, p.n_classes, p.n_groups) for p in problems}
+    kinds = {(k.n_features, k.n_classes, k.n_groups) for k in map(kind_of, problems)}
     if len(kinds) > 1:
         raise ValueError(
             "problems of one fit call must have the same number of features, classes and groups, "

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
+from alignset.methods.space import LogUniform, Space
 from alignset.split import Problem
 from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, group_sums
 
@@ -74,6 +75,9 @@ class Alignment(Method):
     supervise_theta: bool = True
     supervise_phi: bool = True
 
+    space: ClassVar[Space] = {
+        name: LogUniform(0.1, 10.0) for name in ("alpha_1", "alpha_2", "gamma")
+    }
     title: ClassVar[str] = "Alignment (proposed)"
     reference: ClassVar[str] = "tjandra2023"
     assumes: ClassVar[str] = "being wrong is a learnable function of x, observed label and group"

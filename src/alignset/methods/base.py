@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from alignset.labels import UNREVIEWED
+from alignset.methods.space import LogUniform, Space
 from alignset.split import Problem
 from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows
 
@@ -184,6 +185,7 @@ class Method(ABC):
     lr: float = 1e-3
     l2: float = 1e-3
 
+    space: ClassVar[Space] = {}
     title: ClassVar[str]
     reference: ClassVar[str]
     assumes: ClassVar[str]
@@ -215,6 +217,11 @@ class Method(ABC):
                 f"{type(self).__name__} needs reviewed rows in the training part, got none; "
                 "review some rows, or use Standard()."
             )
+
+    @classmethod
+    def search_space(cls) -> Space:
+        """Where random search looks by default: learning rate, L2 and the method's own ranges."""
+        return {"lr": LogUniform(1e-4, 1e-2), "l2": LogUniform(1e-4, 1e-1), **cls.space}
 
     @classmethod
     def hyperparameters(cls) -> tuple[str, ...]:

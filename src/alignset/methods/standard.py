@@ -15,6 +15,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
+from alignset.methods.space import LogUniform, Space
 from alignset.stack import cross_entropy
 
 
@@ -92,6 +93,7 @@ class StandardPlus(Method):
 
     gamma: float = 1.0
 
+    space: ClassVar[Space] = {"gamma": LogUniform(0.1, 10.0)}
     title: ClassVar[str] = "Standard plus"
     reference: ClassVar[str] = "tjandra2023"
     assumes: ClassVar[str] = "labels are right; reviewed rows count gamma times"

@@ -23,8 +23,9 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     Parameters
     ----------
     logits : Tensor of shape (..., B, K)
-    y : int64 Tensor of shape (..., B), broadcastable; a code outside 0..K-1 counts as no class
-        and gives log-sum-exp (such rows must be masked by the caller).
+    y : int64 Tensor of shape (..., B), broadcastable
+        A code outside 0..K-1 gives the value 0 with a gradient that means nothing: the caller
+        masks such rows.
 
     Returns
     -------

@@ -192,7 +192,7 @@ class _StackedMLP(torch.autograd.Function):
             out.append(torch.bmm(g, h.transpose(1, 2)).reshape(weight.shape))
             g = torch.bmm(weight.reshape(q * c, *weight.shape[2:]).transpose(1, 2), g)
             if layer < ctx.n_hidden or ctx.last_relu:
-                g = torch.ops.aten.threshold_backward(g, h, 0.0)
+                torch.ops.aten.threshold_backward.grad_input(g, h, 0.0, grad_input=g)
         out.append(g.sum(-1, keepdim=True).reshape(q, c, -1, 1))
         out += [_first_layer_grad(g, blocks[i], flat[i].shape) for i in range(ctx.n_blocks)][::-1]
         return None, None, *(None,) * ctx.n_blocks, *reversed(out)

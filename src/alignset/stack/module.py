@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, jvp, vmap
+from torch.func import functional_call, vmap
 
 from alignset.stack.net import Backbone, NetShape, Params
+from alignset.stack.random import stream_key
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,9 @@ class Module(Backbone):
 
     def init(self, shape: NetShape, seeds: Tensor, stream: str) -> Params:
         """Build one module per seed under a forked generator and stack its parameters."""
-        del stream  # theta and phi differ in shape; the module's own initialiser does the rest
-        copies = [
-            dict(_build(self.factory, shape, int(s)).named_parameters()) for s in seeds.tolist()
-        ]
+        # the stream counts too, or two networks of one shape would start as one
+        keys = stream_key(seeds, stream).tolist()
+        copies = [dict(_build(self.factory, shape, key).named_parameters()) for key in keys]
         return {
             name: torch.stack([c[name].detach() for c in copies]).unsqueeze(1).to(seeds.device)
             for name in copies[0]
@@ -75,9 +76,17 @@ class Module(Backbone):
     def tangent(
         self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Tensor, ...]
     ) -> Tensor:
-        """Push a parameter direction forward by forward-mode differentiation."""
-        moved: Tensor = jvp(lambda p: self._call(shape, p, blocks), (params,), (direction,))[1]
-        return moved.detach()
+        """Push a parameter direction forward: the derivative of a gradient by its cotangent."""
+        # not torch.func.jvp, which warns of its own use of torch.jit
+        leaves = {k: v.detach().requires_grad_(True) for k, v in params.items()}
+        with torch.enable_grad():
+            out = self._call(shape, leaves, blocks)
+            cotangent = torch.zeros_like(out, requires_grad=True)
+            grads = torch.autograd.grad(
+                out, list(leaves.values()), cotangent, create_graph=True, materialize_grads=True
+            )
+            along = [(g * direction[k]).sum() for k, g in zip(leaves, grads, strict=True)]
+            return torch.autograd.grad(torch.stack(along).sum(), cotangent)[0]
 
     def working_set(self, shape: NetShape) -> int:
         """Guess from the number of parameters; a foreign module does not say."""
@@ -88,6 +97,9 @@ class Module(Backbone):
 
 Factory = Callable[[int, int], nn.Module]
 
+_BUILDING = threading.Lock()
+"""Held while the global generator is borrowed: stacks are built in several threads."""
+
 
 @lru_cache(maxsize=32)
 def _skeleton(factory: Factory, shape: NetShape) -> nn.Module:
@@ -95,7 +107,7 @@ def _skeleton(factory: Factory, shape: NetShape) -> nn.Module:
 
 
 def _build(factory: Factory, shape: NetShape, seed: int) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
+    with _BUILDING, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         module = factory(sum(shape.inputs), shape.outputs)
     for part in module.modules():

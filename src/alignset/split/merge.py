@@ -1,0 +1,93 @@
+"""Merge equal rows, and order rows by what they contain instead of where they stood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+Hash = NDArray[np.uint64]
+
+
+def merge_rows(
+    X: Any, codes: NDArray[np.int64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the distinct rows, in an order that depends on their content only.
+
+    A fit on the result cannot depend on row order, and a row of weight 3 is the same as three
+    copies of it.
+
+    Parameters
+    ----------
+    X : float64 array or CSR matrix of shape (n, D)
+    codes : int array of shape (n, m)
+        Whatever else tells rows apart: labels, group.
+    weight : float array of shape (n,), positive
+
+    Returns
+    -------
+    first : int array
+        Position of one copy of each distinct row.
+    total : float array
+        Summed weight of its copies.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])
+    >>> first, total = merge_rows(X, np.zeros((3, 1), dtype=int), np.ones(3))
+    >>> sorted(zip(X[first, 0].tolist(), total.tolist()))
+    [(1.0, 2.0), (3.0, 1.0)]
+    """
+    key = _hash_features(X) + _hash_codes(codes)
+    order = np.argsort(key, kind="stable")
+    same = key[order][1:] == key[order][:-1]
+    pairs = np.flatnonzero(same)
+    # equal hashes are almost surely equal rows; look, because a merged stranger is a lost row
+    same[pairs] = _equal(X, codes, order[pairs], order[pairs + 1])
+    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    return order[starts], np.add.reduceat(weight[order], starts)
+
+
+def _mix(value: Hash) -> Hash:
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(value ^ (value >> np.uint64(31)), dtype=np.uint64)
+
+
+def _hash_features(X: Any) -> Hash:
+    """Sum of a hash of every (column, non-zero value): the same for dense and sparse rows."""
+    if scipy.sparse.issparse(X):
+        hashed = _hash_values(X.indices.astype(np.uint64), X.data)
+        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashed, dtype=np.uint64)])
+        return np.asarray(running[X.indptr[1:]] - running[X.indptr[:-1]], dtype=np.uint64)
+    total = np.zeros(X.shape[0], dtype=np.uint64)
+    for j in range(X.shape[1]):
+        total += _hash_values(np.uint64(j), X[:, j])
+    return total
+
+
+def _hash_values(column: Any, values: NDArray[np.float64]) -> Hash:
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+    start = _mix(np.atleast_1d(column).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+    return np.where(values == 0, np.uint64(0), _mix(bits ^ start))
+
+
+def _hash_codes(codes: NDArray[np.int64]) -> Hash:
+    total = np.zeros(len(codes), dtype=np.uint64)
+    for column in codes.T:
+        total = _mix(total ^ column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+    return total
+
+
+def _equal(
+    X: Any, codes: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    if not len(a):
+        return np.zeros(0, dtype=bool)
+    if scipy.sparse.issparse(X):
+        features = np.asarray((X[a] != X[b]).sum(axis=1)).reshape(-1) == 0
+    else:
+        features = (X[a] == X[b]).all(axis=1)
+    return np.asarray(features & (codes[a] == codes[b]).all(axis=1), dtype=bool)
