@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from alignset.data.mimic import RACE_COLUMN, FiddleFiles, fiddle_layout
 
 N_HOURS = 4
+N_FIXED = 98
+N_PLANTED = 40
+DENSITY = 0.019
 _PERSISTS = 0.8  # share of the four hours in which a feature that occurs in a stay is on
-_DENSITY = 0.019
 _STAYS_PER_SUBJECT = 1.2
-_N_PLANTED = 40
 _SIGNAL = 2.5  # standard deviation of the planted log odds
 _MARK = "FAKE_DATA.txt"
 
@@ -105,7 +106,7 @@ def write_fake_mimic(
     fixed = _draw_fixed(n, rng)
     timed, log_odds = _draw_timed(n, size.features, rng)
     label = _draw_outcome(log_odds, size.rate, rng)
-    _save_coo(files.features / "s.npz", fixed, (n, len(_fixed_names())))
+    _save_coo(files.features / "s.npz", fixed, (n, N_FIXED))
     _save_coo(files.features / "X.npz", timed, (n, N_HOURS, size.features))
     _save_names(files.features / "s.feature_names.json", _fixed_names())
     timed_names = [f"{220000 + index // 5}_value:bin{index % 5}" for index in range(size.features)]
@@ -156,10 +157,10 @@ def _draw_timed(
     """Draw which features are on in which hours, (3, nnz), and the log odds that follow from it."""
     prevalence = np.clip(rng.lognormal(np.log(0.006), 1.6, n_features), 0.001, 0.6)
     for _ in range(20):  # clipping moves the mean, so approach it
-        scale = _DENSITY / _PERSISTS / prevalence.mean()
+        scale = DENSITY / _PERSISTS / prevalence.mean()
         prevalence = np.clip(prevalence * scale, 0.001, 0.6)
     common = np.flatnonzero((prevalence > 0.05) & (prevalence < 0.6))
-    planted = dict(zip(rng.choice(common, _N_PLANTED, replace=False), _weights(rng), strict=True))
+    planted = dict(zip(rng.choice(common, N_PLANTED, replace=False), _weights(rng), strict=True))
     log_odds, coords = np.zeros(n), []
     for feature, share in enumerate(prevalence):
         stays = rng.choice(n, size=rng.binomial(n, share), replace=False)
@@ -171,7 +172,7 @@ def _draw_timed(
 
 
 def _weights(rng: np.random.Generator) -> NDArray[np.float64]:
-    return np.asarray(rng.choice([-1.0, 1.0], _N_PLANTED) * rng.uniform(0.5, 1.5, _N_PLANTED))
+    return np.asarray(rng.choice([-1.0, 1.0], N_PLANTED) * rng.uniform(0.5, 1.5, N_PLANTED))
 
 
 def _draw_outcome(

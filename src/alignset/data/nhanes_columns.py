@@ -110,6 +110,7 @@ _YOUNGER = "asked of, or measured in, people under 60 only: missingness is age"
 _OLDER = "asked of people over 60 only: missingness is age"
 _TWICE = "the same is measured or coded by a feature that is kept"
 _SKIPPED = "asked only after a certain answer, which a feature that is kept already tells"
+_DETAIL = "one food or one habit, some of long ago; features that are kept tell today's diet"
 _TOPIC = "outside the topics: demographics, body, blood pressure, lipids, diet, activity, smoking, "
 _TOPIC += "self-rated health, insurance"
 _PERSON = "identifies the person; used as Table.individuals"
@@ -228,6 +229,11 @@ EXCLUDED: dict[str, str] = {
             "MainFoodShopper",
             "SharedFoodShoppingDuty",
             "TunaEatenDuringPast30Days",
+        ),
+        _DETAIL,
+    ),
+    **dict.fromkeys(
+        (
             "HaveSeriousDifficultyHearing",
             "HaveSeriousDifficultySeeing",
             "HaveSeriousDifficultyConcentrating",
