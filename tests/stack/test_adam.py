@@ -1,0 +1,96 @@
+import pytest
+import torch
+
+from alignset.stack import StackedAdam
+
+Q, C = 2, 3
+SHAPES = {"w": (4, 5), "b": (4, 1)}
+
+
+def random(*shape, g):
+    return torch.randn(*shape, generator=g, dtype=torch.float64)
+
+
+def setting(seed=0):
+    g = torch.Generator().manual_seed(seed)
+    params = {k: random(Q, C, *s, g=g) for k, s in SHAPES.items()}
+    lr = torch.tensor([[1e-3, 1e-2, 0.1], [3e-3, 0.0, 1.0]], dtype=torch.float64)
+    l2 = torch.tensor([[0.0, 1e-2, 1e-4], [1.0, 0.1, 0.0]], dtype=torch.float64)
+    return g, params, lr, l2
+
+
+def reference(params, lr, l2, q, c):
+    own = {k: v[q, c].clone().requires_grad_(True) for k, v in params.items()}
+    adam = torch.optim.Adam(
+        own.values(), lr=lr[q, c].item(), weight_decay=l2[q, c].item(), foreach=False
+    )
+    return own, adam
+
+
+def step_reference(own, adam, grads):
+    for key, param in own.items():
+        param.grad = grads[key].clone()
+    adam.step()
+
+
+def test_every_replica_walks_as_torch_adam_does():
+    g, params, lr, l2 = setting()
+    references = {(q, c): reference(params, lr, l2, q, c) for q in range(Q) for c in range(C)}
+    stacked = StackedAdam(params, lr, l2)
+    for _ in range(60):
+        grads = {k: random(*v.shape, g=g) for k, v in params.items()}
+        for (q, c), (own, adam) in references.items():
+            step_reference(own, adam, {k: v[q, c] for k, v in grads.items()})
+        stacked.step(grads)
+    for (q, c), (own, _) in references.items():
+        for key in SHAPES:
+            torch.testing.assert_close(params[key][q, c], own[key].detach())
+
+
+def test_rearranging_the_stack_keeps_every_walk():
+    g, params, lr, l2 = setting()
+    kept = [(1, 2), (0, 1), (1, 0)]
+    references = {at: reference(params, lr, l2, *at) for at in kept}
+    stacked = StackedAdam(params, lr, l2)
+    for _ in range(10):
+        grads = {k: random(*v.shape, g=g) for k, v in params.items()}
+        for (q, c), (own, adam) in references.items():
+            step_reference(own, adam, {k: v[q, c] for k, v in grads.items()})
+        stacked.step(grads)
+    flat = torch.tensor([q * C + c for q, c in kept])
+
+    def take(t):
+        return t.flatten(0, 1)[flat].unsqueeze(1)
+
+    fewer = {k: take(v) for k, v in params.items()}
+    stacked = stacked.rearranged(fewer, take)
+    for _ in range(10):
+        grads = {k: random(*v.shape, g=g) for k, v in fewer.items()}
+        for i, at in enumerate(kept):
+            step_reference(*references[at], {k: v[i, 0] for k, v in grads.items()})
+        stacked.step(grads)
+    for i, at in enumerate(kept):
+        for key in SHAPES:
+            torch.testing.assert_close(fewer[key][i, 0], references[at][0][key].detach())
+
+
+def test_the_parameters_are_updated_in_place():
+    _, params, lr, l2 = setting()
+    addresses = {k: v.data_ptr() for k, v in params.items()}
+    StackedAdam(params, lr, l2).step({k: torch.ones_like(v) for k, v in params.items()})
+    assert {k: v.data_ptr() for k, v in params.items()} == addresses
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_replica_with_a_broken_gradient_leaves_the_others_alone(bad):
+    _, params, lr, l2 = setting()
+    twin = {k: v.clone() for k, v in params.items()}
+    grads = {k: torch.ones_like(v) for k, v in params.items()}
+    broken = {k: v.clone() for k, v in grads.items()}
+    broken["w"][0, 1] = bad
+    StackedAdam(params, lr, l2).step(broken)
+    StackedAdam(twin, lr, l2).step(grads)
+    others = torch.ones(Q, C, dtype=torch.bool)
+    others[0, 1] = False
+    for key in SHAPES:
+        assert torch.equal(params[key][others], twin[key][others])
