@@ -63,8 +63,8 @@ class Row:
         self.y_seen = int(batch.y_seen[q, 0, i])
         self.y_true = int(batch.y_true[q, 0, i])
         self.group = int(batch.group[q, 0, i])
-        self.logits = [float(z) for z in logits[q, c, i]]
-        self.beta_logit = float(logit_beta[q, c, i])
+        self.logits = logits[q, c, i].tolist()
+        self.beta_logit = logit_beta[q, c, i].item()
         self.beta = sigmoid(self.beta_logit)
         self.reviewed = self.y_true != UNREVIEWED
 
