@@ -16,9 +16,9 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
     (tmp_path / "wheels").mkdir()
-    monkeypatch.setattr(sources, "SOURCES", {})
-    monkeypatch.setattr("alignset.cli.data.SOURCES", sources.SOURCES)
-    sources.SOURCES["toy"] = toy_source("http://127.0.0.1:9/toy.bin")
+    for name in list(sources.SOURCES):
+        monkeypatch.delitem(sources.SOURCES, name)
+    monkeypatch.setitem(sources.SOURCES, "toy", toy_source("http://127.0.0.1:9/toy.bin"))
     return tmp_path
 
 
