@@ -15,6 +15,7 @@ from alignset.engine.stopping import FixedLength, Stopping
 from alignset.methods.base import Method, Stage
 from alignset.split import Part, Problem
 from alignset.stack import Backbone, Grid
+from alignset.stack.workspace import workspace
 
 Score = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
 """(prob (..., n, K), y, group, where (..., n), n_groups) -> (...), higher is better."""
@@ -86,9 +87,9 @@ class Training:
         stages = self.method.stages()
         epochs = torch.zeros(*self.size, len(stages))
         score = torch.zeros(self.size)
-        for i, stage in enumerate(stages):
-            results = {"best": score, "epochs": epochs[..., i]}
-            self._run_stage(stage, results)
+        with workspace():
+            for i, stage in enumerate(stages):
+                self._run_stage(stage, {"best": score, "epochs": epochs[..., i]})
         return Trained(self.weights, score, epochs.to(torch.int64))
 
     def _run_stage(self, stage: Stage, results: dict[str, Tensor]) -> None:

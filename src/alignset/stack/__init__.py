@@ -2,7 +2,12 @@
 
 from alignset.stack.adam import StackedAdam
 from alignset.stack.grid import Grid
-from alignset.stack.losses import binary_cross_entropy, cross_entropy, log_softmax
+from alignset.stack.losses import (
+    binary_cross_entropy,
+    cross_entropy,
+    log_softmax,
+    marginal_cross_entropy,
+)
 from alignset.stack.mlp import MLP
 from alignset.stack.module import Module
 from alignset.stack.net import Backbone, Net, NetShape
@@ -22,5 +27,6 @@ __all__ = [
     "cross_entropy",
     "group_sums",
     "log_softmax",
+    "marginal_cross_entropy",
     "mean_rows",
 ]

@@ -60,3 +60,29 @@ class _CrossEntropy(torch.autograd.Function):
 def binary_cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
     """-[t log s(z) + (1 - t) log(1 - s(z))] per row, for logits and targets (..., B)."""
     return torch.nn.functional.softplus(logit) - logit * target
+
+
+def marginal_cross_entropy(logits: Tensor, likelihood: Tensor) -> Tensor:
+    """-log sum_k p_k l_k per row: cross entropy of something seen, the class being hidden.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., B, K)
+    likelihood : Tensor of shape (..., B, K), broadcastable
+        l_k = P(what was seen | class k); floored at ``MIN_LIKELIHOOD``.
+
+    Returns
+    -------
+    Tensor of shape (..., B)
+
+    Examples
+    --------
+    >>> marginal_cross_entropy(torch.zeros(1, 2), torch.tensor([[0.9, 0.3]])).exp()
+    tensor([1.6667])
+    """
+    joint = log_softmax(logits) + likelihood.clamp_min(MIN_LIKELIHOOD).log()
+    return -torch.logsumexp(joint.transpose(-1, -2), dim=-2)
+
+
+MIN_LIKELIHOOD = 1e-7
+"""So that a class cannot be impossible: the gradient stays finite and alive."""

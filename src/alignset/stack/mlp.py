@@ -17,6 +17,7 @@ from torch import Tensor
 
 from alignset.stack.net import Backbone, NetShape, Params
 from alignset.stack.random import uniform_like
+from alignset.stack.workspace import Lease
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ class MLP(Backbone):
         del shape
         with torch.no_grad():
             flat = _ordered(params, len(blocks), self.depth)
-            hidden = _hidden_layers(self.last_relu, list(blocks), list(flat))
+            own = Lease(flat[0], pooled=False)
+            hidden = _hidden_layers(self.last_relu, list(blocks), list(flat), own)
         return hidden[-1].transpose(-1, -2)
 
     def tangent(
@@ -93,9 +95,11 @@ class MLP(Backbone):
         del shape
         with torch.no_grad():
             flat = _ordered(params, len(blocks), self.depth)
-            hidden = _hidden_layers(self.last_relu, list(blocks), list(flat))
+            own = Lease(flat[0], pooled=False)
+            hidden = _hidden_layers(self.last_relu, list(blocks), list(flat), own)
+            weights = [direction[f"w0.{i}"] for i in range(len(blocks))]
             moved = _first_layer(
-                [direction[f"w0.{i}"] for i in range(len(blocks))], direction["b0"], list(blocks)
+                weights, direction["b0"], list(blocks), torch.empty_like(hidden[0])
             )
             for layer in range(1, self.depth + 1):
                 if layer < self.depth or self.last_relu:
@@ -120,78 +124,88 @@ def _ordered(params: Params, n_blocks: int, depth: int) -> tuple[Tensor, ...]:
     return tuple(params[name] for name in names)
 
 
-def _first_layer(weights: list[Tensor], bias: Tensor, blocks: list[Tensor]) -> Tensor:
-    q, c, h, _ = weights[0].shape
-    n_rows = blocks[0].shape[-2]
-    out = bias.reshape(q, c * h, 1).expand(q, c * h, n_rows)
-    for weight, block in zip(weights, blocks, strict=True):
-        if block.shape[1] == 1:  # shared by all replicas of the problem row
-            wide = weight.reshape(q, c * h, -1)
-            out = torch.baddbmm(out, wide, block[:, 0].transpose(-1, -2))
-        else:
-            own = weight.reshape(q * c, h, -1)
-            x = block.reshape(q * c, n_rows, -1).transpose(-1, -2)
-            out = torch.baddbmm(out.reshape(q * c, h, n_rows), own, x).reshape(q, c * h, n_rows)
-    return out.reshape(q, c, h, n_rows)
+def _first_layer(weights: list[Tensor], bias: Tensor, blocks: list[Tensor], out: Tensor) -> Tensor:
+    """W x + b into ``out`` (Q, C, H, B); one wide product where all replicas share x."""
+    q, c, h, n_rows = out.shape
+    for i, (weight, block) in enumerate(zip(weights, blocks, strict=True)):
+        # slots of a problem row are either side by side (shared x) or apart (own x)
+        shared = block.shape[1] == 1
+        lead = (q, c * h) if shared else (q * c, h)
+        x = block[:, 0] if shared else block.reshape(q * c, n_rows, -1)
+        so_far = out.view(*lead, n_rows) if i else bias.reshape(*lead, 1).expand(*lead, n_rows)
+        wide = weight.reshape(*lead, -1)
+        torch.baddbmm(so_far, wide, x.transpose(1, 2), out=out.view(*lead, n_rows))
+    return out
 
 
-def _dense_layer(weight: Tensor, bias: Tensor, h: Tensor) -> Tensor:
+def _dense_layer(weight: Tensor, bias: Tensor, h: Tensor, out: Tensor) -> Tensor:
+    """W h + b into ``out`` (Q, C, H, B)."""
     q, c, width, fan_in = weight.shape
     n_rows = h.shape[-1]
-    out = torch.baddbmm(
+    torch.baddbmm(
         bias.reshape(q * c, width, 1).expand(q * c, width, n_rows),
         weight.reshape(q * c, width, fan_in),
         h.reshape(q * c, fan_in, n_rows),
+        out=out.view(q * c, width, n_rows),
     )
-    return out.reshape(q, c, width, n_rows)
+    return out
 
 
-def _hidden_layers(last_relu: bool, blocks: list[Tensor], flat: list[Tensor]) -> list[Tensor]:
+def _hidden_layers(
+    last_relu: bool, blocks: list[Tensor], flat: list[Tensor], lease: Lease
+) -> list[Tensor]:
     """Return every hidden layer after its activation, feature-major (Q, C, H, B)."""
     n = len(blocks)
-    hidden = [_first_layer(flat[:n], flat[n], blocks)]
+    q, c, h, _ = flat[0].shape
+    shape = (q, c, h, blocks[0].shape[-2])
+    hidden = [_first_layer(flat[:n], flat[n], blocks, lease.take(*shape))]
     rest = flat[n + 1 :]
     n_hidden = len(rest) // 2
     for layer in range(n_hidden):
         if layer < n_hidden - 1 or last_relu:
             hidden[-1].relu_()
         if layer < n_hidden - 1:
-            hidden.append(_dense_layer(rest[2 * layer], rest[2 * layer + 1], hidden[-1]))
+            weight, bias = rest[2 * layer : 2 * layer + 2]
+            hidden.append(_dense_layer(weight, bias, hidden[-1], lease.take(*shape)))
     return hidden
 
 
 class _StackedMLP(torch.autograd.Function):
-    """Forward and backward of the whole network: six products and six passes, nothing else.
+    """Forward and backward of the whole network: the products and few passes beside them.
 
     Autograd over separate operations would keep the pre-activations and mask twice; here the
-    post-activation is the only thing saved, and ReLU's mask is read off it.
+    post-activation is the only thing kept, and ReLU's mask is read off it.
     """
 
     @staticmethod
     def forward(ctx: Any, last_relu: bool, n_blocks: int, *tensors: Tensor) -> Tensor:
         blocks, flat = list(tensors[:n_blocks]), list(tensors[n_blocks:])
-        hidden = _hidden_layers(last_relu, blocks, flat)
-        ctx.last_relu, ctx.n_blocks, ctx.n_hidden = last_relu, n_blocks, len(hidden)
-        ctx.save_for_backward(*tensors, *hidden)
-        return _dense_layer(flat[-2], flat[-1], hidden[-1])
+        lease = Lease(flat[0])
+        hidden = _hidden_layers(last_relu, blocks, flat, lease)
+        ctx.last_relu, ctx.n_blocks = last_relu, n_blocks
+        # neither inputs nor outputs, so they may be kept here; the lease ends with the graph
+        ctx.hidden, ctx.lease = hidden, lease
+        ctx.save_for_backward(*tensors)
+        q, c, width, _ = flat[-2].shape
+        out = flat[0].new_empty(q, c, width, blocks[0].shape[-2])
+        return _dense_layer(flat[-2], flat[-1], hidden[-1], out)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (g,) = grads
-        saved = ctx.saved_tensors
-        blocks = saved[: ctx.n_blocks]
-        flat = saved[ctx.n_blocks : -ctx.n_hidden]
-        hidden = saved[-ctx.n_hidden :]
+        saved, hidden, n_hidden = ctx.saved_tensors, ctx.hidden, len(ctx.hidden)
+        blocks, flat = saved[: ctx.n_blocks], saved[ctx.n_blocks :]
         q, c = flat[0].shape[:2]
+        lease = Lease(flat[0])
         out: list[Tensor | None] = []
-        g = g.reshape(q * c, *g.shape[2:])
-        for layer in range(ctx.n_hidden, 0, -1):
+        g = grads[0].reshape(q * c, *grads[0].shape[2:])
+        for layer in range(n_hidden, 0, -1):
             weight = flat[ctx.n_blocks + 2 * layer - 1]
-            h = hidden[layer - 1].reshape(q * c, *hidden[layer - 1].shape[2:])
+            h = hidden[layer - 1].view(q * c, *hidden[layer - 1].shape[2:])
             out.append(g.sum(-1, keepdim=True).reshape(q, c, -1, 1))
             out.append(torch.bmm(g, h.transpose(1, 2)).reshape(weight.shape))
-            g = torch.bmm(weight.reshape(q * c, *weight.shape[2:]).transpose(1, 2), g)
-            if layer < ctx.n_hidden or ctx.last_relu:
+            flipped = weight.reshape(q * c, *weight.shape[2:]).transpose(1, 2)
+            g = torch.bmm(flipped, g, out=lease.take(*h.shape))
+            if layer < n_hidden or ctx.last_relu:
                 torch.ops.aten.threshold_backward.grad_input(g, h, 0.0, grad_input=g)
         out.append(g.sum(-1, keepdim=True).reshape(q, c, -1, 1))
         out += [_first_layer_grad(g, blocks[i], flat[i].shape) for i in range(ctx.n_blocks)][::-1]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 Params = dict[str, Tensor]
@@ -68,3 +70,13 @@ class Net:
     def tangent(self, direction: Params, *blocks: Tensor) -> Tensor:
         """Return d outputs / d epsilon at params + epsilon * direction."""
         return self.backbone.tangent(self.shape, self.params, direction, blocks)
+
+    def gradient(self, loss: Callable[[Tensor], Tensor], *blocks: Tensor) -> Params:
+        """Return d loss(outputs) / d params, (Q, C, ...); ``loss`` gives one number per replica.
+
+        The networks' own parameters are left alone, so that a frozen network may be asked too.
+        """
+        leaves = {k: v.detach().requires_grad_(True) for k, v in self.params.items()}
+        with torch.enable_grad():
+            total = loss(self.backbone.apply(self.shape, leaves, blocks)).sum()
+        return dict(zip(leaves, torch.autograd.grad(total, list(leaves.values())), strict=True))
