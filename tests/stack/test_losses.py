@@ -2,7 +2,12 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from alignset.stack import binary_cross_entropy, cross_entropy, log_softmax
+from alignset.stack import (
+    binary_cross_entropy,
+    cross_entropy,
+    log_softmax,
+    marginal_cross_entropy,
+)
 
 EXTREME = torch.tensor([[50.0, -50.0], [-50.0, 50.0], [50.0, 50.0], [0.0, -50.0]])
 
@@ -62,3 +67,20 @@ def test_log_softmax_equals_torch():
     logits = torch.randn(2, 3, 7, 5)
     torch.testing.assert_close(log_softmax(logits), F.log_softmax(logits, dim=-1))
     assert log_softmax(EXTREME).isfinite().all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_marginal_cross_entropy_is_the_log_of_a_sum(n_classes):
+    g = torch.Generator().manual_seed(0)
+    logits = torch.randn(2, 3, 7, n_classes, generator=g, dtype=torch.float64)
+    likelihood = torch.rand(2, 1, 7, n_classes, generator=g, dtype=torch.float64)
+    expected = -(logits.softmax(-1) * likelihood).sum(-1).log()
+    torch.testing.assert_close(marginal_cross_entropy(logits, likelihood), expected)
+
+
+def test_marginal_cross_entropy_is_finite_where_what_was_seen_is_impossible():
+    logits = EXTREME.clone().requires_grad_(True)
+    for likelihood in ([0.0, 1.0], [0.0, 0.0]):
+        loss = marginal_cross_entropy(logits, torch.tensor(likelihood))
+        assert loss.isfinite().all()
+        assert torch.autograd.grad(loss.sum(), logits)[0].isfinite().all()
