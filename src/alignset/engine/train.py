@@ -12,7 +12,7 @@ from torch import Tensor
 from alignset.engine.rows import FactTable, Kind, Rows, Shuffler
 from alignset.engine.stacked import Stacked, Weights
 from alignset.engine.stopping import FixedLength, Stopping
-from alignset.methods.base import Method, Stage
+from alignset.methods.base import Batch, Method, Stage, Step
 from alignset.split import Part, Problem
 from alignset.stack import Backbone, Grid
 from alignset.stack.workspace import workspace
@@ -145,19 +145,24 @@ class Training:
                 stack.learn(stage.each_epoch(stack.nets, everything, stack.h))
         for j, batch in enumerate(shuffler.epoch(rows, stack.problem, epoch, stack.facts)):
             turn = (epoch - 1) * shuffler.n_batches + j if stage.per_batch else epoch - 1
-            step = stage.steps[turn % len(stage.steps)]
-            leaves = [t for name in step.trains for t in stack.params[name].values()]
-            for leaf in leaves:
-                leaf.requires_grad_(True)
-            loss = step.loss(stack.nets, batch, stack.h)
-            grads = iter(torch.autograd.grad(loss.sum(), leaves, materialize_grads=True))
-            for leaf in leaves:
-                leaf.requires_grad_(False)
-            for name in step.trains:
-                own = {key: next(grads).contiguous() for key in stack.params[name]}
-                stack.adam[name].step(own)
-            if stage.average is not None:
-                stack.move_average(step.trains, stage.average)
+            steps = stage.steps if stage.together else (stage.steps[turn % len(stage.steps)],)
+            for step in steps:
+                self._take_step(step, stack, batch)
+                if stage.average is not None:
+                    stack.move_average(step.trains, stage.average)
+
+    @staticmethod
+    def _take_step(step: Step, stack: Stacked, batch: Batch) -> None:
+        leaves = [t for name in step.trains for t in stack.params[name].values()]
+        for leaf in leaves:
+            leaf.requires_grad_(True)
+        loss = step.loss(stack.nets, batch, stack.h)
+        grads = iter(torch.autograd.grad(loss.sum(), leaves, materialize_grads=True))
+        for leaf in leaves:
+            leaf.requires_grad_(False)
+        for name in step.trains:
+            own = {key: next(grads).contiguous() for key in stack.params[name]}
+            stack.adam[name].step(own)
 
     @torch.no_grad()
     def _score(self, stage: Stage, stack: Stacked, epoch: int) -> Tensor:

@@ -22,6 +22,10 @@ from alignset.split import Problem
 from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows
 
 
+def _forget(name: str, value: Tensor) -> None:
+    """Remember nothing: what a batch outside of training does."""
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """The rows a loss may look at.
@@ -41,6 +45,8 @@ class Batch:
         The only source of randomness.
     facts : mapping of str to Tensor
         What earlier stages worked out: per replica (...), or per row (..., B, ...).
+    remember : callable
+        ``remember(name, value)`` overwrites a row fact of these rows, for the epochs to come.
     """
 
     x: Tensor
@@ -53,7 +59,7 @@ class Batch:
     epoch: int
     draw: Draws
     facts: Mapping[str, Tensor] = field(default_factory=dict)
-    remember: Callable[[str, Tensor], None] | None = None
+    remember: Callable[[str, Tensor], None] = _forget
 
     @cached_property
     def aligned(self) -> Tensor:
@@ -158,6 +164,8 @@ class Stage:
         A fixed length; no early stopping.
     per_batch : bool, default False
         Cycle the steps batch by batch instead of epoch by epoch.
+    together : bool, default False
+        Take every step, in order, on every batch, instead of one of them in turn.
     average : float, optional
         Keep an exponential moving average of the weights with this decay, and score and return
         that instead of the weights themselves.
@@ -171,6 +179,7 @@ class Stage:
     each_epoch: Callable[[Nets, Batch, Hyper], Facts] | None = None
     epochs: int | None = None
     per_batch: bool = False
+    together: bool = False
     average: float | None = None
 
 
