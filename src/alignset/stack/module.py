@@ -101,8 +101,14 @@ _BUILDING = threading.Lock()
 """Held while the global generator is borrowed: stacks are built in several threads."""
 
 
-@lru_cache(maxsize=32)
 def _skeleton(factory: Factory, shape: NetShape) -> nn.Module:
+    # functional_call swaps the weights in and out, so no two threads may share a module
+    return _skeleton_of(factory, shape, threading.get_ident())
+
+
+@lru_cache(maxsize=32)
+def _skeleton_of(factory: Factory, shape: NetShape, thread: int) -> nn.Module:
+    del thread
     return _build(factory, shape, 0)
 
 
