@@ -32,7 +32,8 @@ class Fits:
     Attributes
     ----------
     score : Tensor of shape (P, C)
-        Validation score of every replica (NaN for one that diverged from the start).
+        Validation score of every replica; for one whose score never was a number -inf, or NaN
+        after a fixed number of epochs.
     epochs : int64 Tensor of shape (P, C, S)
         Epochs trained in every stage.
     weights : dict
@@ -104,7 +105,7 @@ class Fits:
         """Class probabilities (C, n, K) of one problem's configs for rows X (n, D)."""
         nets = self.nets(problem, dtype)
         blocks = [self.method.predict(nets, b.x)[0] for b in self._blocks(X, dtype)]
-        return np.asarray(torch.cat(blocks, dim=1).cpu().numpy())
+        return np.asarray(torch.cat(blocks, dim=1)[:, : X.shape[0]].cpu().numpy())
 
     @torch.no_grad()
     def confidence(
@@ -113,7 +114,7 @@ class Fits:
         """P(the observed label is right) (C, n) for rows X with class codes ``y_seen``."""
         nets = self.nets(problem, dtype)
         blocks = [self.method.confidence(nets, b)[0] for b in self._blocks(X, dtype, y_seen)]
-        return np.asarray(torch.cat(blocks, dim=-1).cpu().numpy())
+        return np.asarray(torch.cat(blocks, dim=-1)[:, : X.shape[0]].cpu().numpy())
 
     def _blocks(self, X: Any, dtype: torch.dtype, y_seen: Any = None) -> Iterator[Batch]:
         kind, n = self.kind, X.shape[0]
@@ -122,7 +123,7 @@ class Fits:
         step = max(1, BLOCK_FLOATS // floats)
         seen = np.zeros(n, dtype=np.int64) if y_seen is None else np.asarray(y_seen)
         device = str(next(iter(self.weights["theta"].values())).device)
-        for start in range(0, n, step):
+        for start in range(0, max(1, n), step):  # no rows: one block of padding, cut off above
             rows = slice(start, start + step)
             nobody = np.full_like(seen[rows], UNREVIEWED)
             part = Part(X[rows], seen[rows], nobody, np.zeros_like(nobody))

@@ -35,7 +35,8 @@ class Features:
         self.n_rows = n_rows
         self.sparse = any(scipy.sparse.issparse(p) for p in parts)
         if self.sparse:
-            self.blocks = [scipy.sparse.csr_matrix(p) for p in parts]
+            kind = np.float32 if dtype == torch.float32 else np.float64
+            self.blocks = [scipy.sparse.csr_matrix(p, dtype=kind) for p in parts]
             return
         self.dense = torch.zeros(len(parts), n_rows, parts[0].shape[1], dtype=dtype)
         for p, part in enumerate(parts):

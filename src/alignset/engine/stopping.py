@@ -84,6 +84,10 @@ class BlockMean(Stopping):
     length: int = 10
     tolerance: float = 1e-4
 
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise ValueError(f"a block must be at least 1 epoch, got {self.length}.")
+
     def begin(self, score: Tensor) -> State:
         """Ignore the starting weights, as the released code does."""
         best = torch.full_like(score, -torch.inf)

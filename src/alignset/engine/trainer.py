@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 
 from alignset.engine.fits import Fits
-from alignset.engine.stopping import Patience, Stopping
+from alignset.engine.stopping import BlockMean, Patience, Stopping
 from alignset.engine.train import Recipe, Score, Trained, Training, kind_of
 from alignset.evaluate.validation import HarmonicMean
 from alignset.methods.base import Method
@@ -72,6 +72,17 @@ class Trainer:
     device: str = "cpu"
     chunk: int | None = None
     n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_epochs", "n_batches", "chunk", "n_jobs"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}.")
+        if isinstance(self.stopping, BlockMean) and self.max_epochs < self.stopping.length:
+            raise ValueError(
+                f"BlockMean({self.stopping.length}) keeps nothing of {self.max_epochs} epochs; "
+                "raise max_epochs or shorten the block."
+            )
 
     def network(self) -> Backbone:
         """Return the backbone in use."""
@@ -186,4 +197,9 @@ def _check(method: Method, problems: Sequence[Problem], configs: Sequence[Config
             "constructor, and one Trainer.fit call takes one value of it."
         )
     for problem in problems:
+        if not problem.validation.reviewed.all():
+            raise ValueError(
+                f"problem {problem.name!r} has validation rows without a true label; early "
+                "stopping would count them as errors, so leave them out of the validation part."
+            )
         method.check(problem)
