@@ -1,0 +1,144 @@
+"""Generalised Jensen-Shannon loss (Englesson & Azizpour, NeurIPS 2021).
+
+GJS        = pi KL(e_y~ || m) + (1 - pi)/V sum_v KL(p^v || m),   m = pi e_y~ + (1 - pi) mean_v p^v
+L_i        = GJS / Z,   Z = -(1 - pi) log(1 - pi)
+p^v = f(x^v), V perturbed views of x. pi -> 0 is cross entropy, pi -> 1 mean absolute error.
+One view, which is x itself, is the plain Jensen-Shannon loss. Reviewed rows keep cross entropy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
+from alignset.methods.space import Space, Uniform
+from alignset.stack import cross_entropy, log_softmax
+
+MIN_PROBABILITY = 1e-7
+"""Floor of m before its logarithm."""
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """How a view of a row differs from it; one setting for a stack, so that views are shared.
+
+    Parameters
+    ----------
+    noise : float, default 0.1
+        Gaussian noise on columns of many values, in standard deviations of the column.
+    swap : float, default 0.1
+        Share of entries of two-valued columns that are drawn anew from their column.
+
+    Examples
+    --------
+    >>> Perturbation(noise=0.05)
+    Perturbation(noise=0.05, swap=0.1)
+    """
+
+    noise: float = 0.1
+    swap: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.noise < 0:
+            raise ValueError(f"noise is a standard deviation, 0 or more, got {self.noise}.")
+        if not 0 <= self.swap <= 1:
+            raise ValueError(f"swap is a share in [0, 1], got {self.swap}.")
+
+    @staticmethod
+    def spread(b: Batch) -> Facts:
+        """Of every column (..., 1, D): spread (0 if two-valued), low, high, share of high."""
+        padding = (b.weight == 0).unsqueeze(-1)
+        low = b.x.masked_fill(padding, torch.inf).amin(-2)
+        high = b.x.masked_fill(padding, -torch.inf).amax(-2)
+        two = ((b.x == low.unsqueeze(-2)) | (b.x == high.unsqueeze(-2)) | padding).all(-2)
+        share = (b.weight / b.weight.sum(-1, keepdim=True)).unsqueeze(-2)  # (..., 1, B)
+        mean = share @ b.x  # (..., 1, D)
+        spread = (share @ (b.x - mean).square()).squeeze(-2).sqrt()
+        of_high = (mean.squeeze(-2) - low) / (high - low).clamp_min(1e-12)
+        spread = spread.masked_fill(two, 0.0)
+        return Facts(replica={"spread": spread, "low": low, "high": high, "of_high": of_high})
+
+    def view(self, b: Batch, name: str) -> Tensor:
+        """Return a perturbed copy of x (..., B, D)."""
+        # the same for all configs of a problem: the view is theirs in common, as x is
+        spread, low, high, of_high = (
+            b.facts[k][..., :1, :].unsqueeze(-2) for k in ("spread", "low", "high", "of_high")
+        )
+        moved = b.x + self.noise * spread * b.draw.normal(b.x.shape[-1], name)
+        u = b.draw.uniform(b.x.shape[-1], name)
+        swapped = torch.where(u < self.swap, low, b.x)
+        swapped = torch.where(u < self.swap * of_high, high, swapped)
+        return torch.where(spread > 0, moved, swapped)
+
+
+@dataclass(frozen=True)
+class GJS(Method):
+    """A bounded loss between label and predictions that also asks views of a row to agree.
+
+    Parameters
+    ----------
+    pi : float, default 0.5
+        Weight of the label, in (0, 1): towards 0 cross entropy, towards 1 mean absolute error.
+    n_views : int, default 2
+        Perturbed views per row (the paper's M - 1); 1 is plain JS and leaves x alone.
+    perturbation : Perturbation
+        How views differ from x.
+
+    Examples
+    --------
+    >>> GJS(n_views=1).hyper_defaults()["pi"]
+    0.5
+    """
+
+    pi: float = 0.5
+    n_views: int = 2
+    perturbation: Perturbation = Perturbation()
+
+    space: ClassVar[Space] = {"pi": Uniform(0.1, 0.9)}
+    title: ClassVar[str] = "GJS"
+    reference: ClassVar[str] = "englesson2021"
+    assumes: ClassVar[str] = "noise does not depend on x; small perturbations keep the class"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.pi < 1:
+            raise ValueError(
+                f"pi must lie strictly between 0 and 1, got {self.pi}; "
+                "use Standard() for its limit 0, cross entropy."
+            )
+        if self.n_views < 1:
+            raise ValueError(f"n_views must be at least 1, got {self.n_views}; 1 is plain JS.")
+
+    def stages(self) -> tuple[Stage, ...]:
+        """Return one stage on all rows."""
+        begin = self.spread if self.n_views > 1 else None
+        return (Stage("train", (Step(self.loss, ("theta",)),), begin=begin),)
+
+    def spread(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
+        """Look at every column once, to size the perturbations."""
+        del nets, h
+        return self.perturbation.spread(b)
+
+    def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
+        """Mean over rows: cross entropy of the views on A, GJS / Z elsewhere."""
+        views = [b.x]
+        if self.n_views > 1:
+            views = [self.perturbation.view(b, f"view {v}") for v in range(self.n_views)]
+        logits = [nets.theta(x) for x in views]
+        ce = torch.stack([cross_entropy(z, b.y_known) for z in logits]).mean(0)
+        own = self.divergence([log_softmax(z) for z in logits], b.seen_onehot, h.pi)
+        return b.mean(torch.where(b.aligned > 0, ce, own), b.weight)
+
+    @staticmethod
+    def divergence(log_p: list[Tensor], label: Tensor, pi: Tensor) -> Tensor:
+        """GJS / Z of a one-hot label and predictions, all (..., B, K), per row."""
+        pi = pi.unsqueeze(-1)
+        p = torch.stack(log_p).exp()  # (V, ..., B, K)
+        m = pi.unsqueeze(-1) * label + (1 - pi).unsqueeze(-1) * p.mean(0)
+        log_m = m.clamp(MIN_PROBABILITY, 1.0).log()
+        from_label = -(label * log_m).sum(-1)  # KL(e || m)
+        from_views = (p * (torch.stack(log_p) - log_m)).sum(-1).mean(0)  # mean_v KL(p^v || m)
+        return (pi * from_label + (1 - pi) * from_views) / (-(1 - pi) * torch.log1p(-pi))
