@@ -1,0 +1,120 @@
+"""Group peer loss (Wang, Liu & Levy, FAccT 2021; peer loss of Liu & Guo, ICML 2020).
+
+L          = sum_z n_z/n 1/Delta_z [ mean_z l(f(x), y~) - alpha peer_z ]
+peer_z     = mean over x_j in z of  sum_c q~_zc l(f(x_j), c),   q~_z = observed frequencies in z
+Delta_z    = (tr T_z - 1) / (K - 1),   which is 1 - e+_z - e-_z for two classes
+The peer term is the expectation over both peers, drawn inside the group, instead of one draw.
+Reviewed rows keep cross entropy and are no peers; they tell T_z[y, y~], with one pseudo-count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
+from alignset.methods.space import LogUniform, Space
+from alignset.stack import cross_entropy, group_sums, log_softmax
+
+MIN_DELTA = 0.1
+"""Floor of |Delta_z|, so that no group counts more than tenfold."""
+
+MIN_PROBABILITY = 1e-5
+"""Floor of p where the loss rewards a small one: without it the loss has no lower bound."""
+
+
+@dataclass(frozen=True)
+class FairGPL(Method):
+    """Subtract what blind agreement with the group's labels would earn, and undo its noise rate.
+
+    With more than two classes the loss is an affine function of the clean one, the property that
+    peer loss lives by, only where a wrong label j is equally likely from every true class.
+
+    Parameters
+    ----------
+    alpha : float, default 0.3
+        Weight of the peer term; 0 leaves cross entropy weighted by 1 / Delta_z.
+    warm_up : int, default 10
+        Epochs of plain cross entropy before the peer term sets in.
+    sign_flip : bool, default False
+        Let a group with Delta_z < 0, whose labels are worse than chance, count negatively: right
+        in theory, unstable in practice. False uses |Delta_z|.
+
+    Examples
+    --------
+    >>> [stage.name for stage in FairGPL().stages()]
+    ['warm-up', 'peer loss']
+    """
+
+    alpha: float = 0.3
+    warm_up: int = 10
+    sign_flip: bool = False
+
+    space: ClassVar[Space] = {"alpha": LogUniform(0.05, 1.0)}
+    title: ClassVar[str] = "Fair GPL"
+    reference: ClassVar[str] = "wang2021"
+    assumes: ClassVar[str] = "noise depends on class and group only"
+    uses_groups: ClassVar[bool] = True
+    needs_alignment: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.alpha < 0:
+            raise ValueError(f"alpha must be 0 or more, got {self.alpha}; 0 drops the peer term.")
+        if self.warm_up < 0:
+            raise ValueError(f"warm_up counts epochs, 0 or more, got {self.warm_up}.")
+
+    def stages(self) -> tuple[Stage, ...]:
+        """Return the warm-up, of fixed length so that it never ends the training, and the rest."""
+        warm_up = Stage("warm-up", (Step(self.loss_known, ("theta",)),), epochs=self.warm_up)
+        return warm_up, Stage("peer loss", (Step(self.loss, ("theta",)),), begin=self.rates)
+
+    def loss_known(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
+        """Mean cross entropy over all rows, true label where reviewed."""
+        del h
+        return b.mean(cross_entropy(nets.theta(b.x), b.y_known), b.weight)
+
+    def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
+        """Cross entropy on A, group peer loss elsewhere, over the number of rows."""
+        logits = nets.theta(b.x)
+        reviewed = (cross_entropy(logits, b.y_known) * b.aligned).sum(-1)
+        return (reviewed + self.peer_loss(logits, b, h)) / b.weight.sum(-1).clamp_min(1e-12)
+
+    def peer_loss(self, logits: Tensor, b: Batch, h: Hyper) -> Tensor:
+        """Sum over groups of 1/Delta_z [l - alpha peer], each term summed over Abar (...)."""
+        outside = b.membership * (b.unaligned > 0).unsqueeze(-1)  # (..., B, G)
+        floored = -log_softmax(logits).clamp_min(math.log(MIN_PROBABILITY))  # (..., B, K)
+        peer = (b.facts["frequency"] * (outside.mT @ floored)).sum(-1)  # (..., G)
+        own = group_sums(cross_entropy(logits, b.y_known), outside)
+        delta = b.facts["delta"]
+        if self.sign_flip:  # now a small p of the observed label is what is rewarded
+            bounded = group_sums((floored * b.seen_onehot).sum(-1), outside)
+            own = torch.where(delta < 0, bounded, own)
+        return ((own - h.alpha.unsqueeze(-1) * peer) / delta).sum(-1)
+
+    def rates(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
+        """Delta_z (..., G), from A, and q~_z (..., G, K), from the rest."""
+        del nets, h
+        outside = b.membership * (b.unaligned > 0).unsqueeze(-1)
+        seen = outside.mT @ b.seen_onehot  # (..., G, K)
+        frequency = seen / seen.sum(-1, keepdim=True).clamp_min(1e-12)
+        return Facts(replica={"delta": self.delta(b), "frequency": frequency})
+
+    def delta(self, b: Batch) -> Tensor:
+        """Delta_z (..., G): how much the observed label still says of the true one."""
+        inside = b.membership * (b.aligned > 0).unsqueeze(-1)  # (..., B, G)
+        classes = torch.arange(b.n_classes, device=b.y_true.device)
+        true = (b.y_true.unsqueeze(-1) == classes).to(b.x.dtype)  # (..., B, K)
+        size = inside.mT @ true  # (..., G, K)
+        right = inside.mT @ (true * b.seen_onehot)
+        # a group nobody reviewed is taken for the average one
+        unknown = size.sum(-1, keepdim=True) == 0
+        size = torch.where(unknown, size.sum(-2, keepdim=True), size)
+        right = torch.where(unknown, right.sum(-2, keepdim=True), right)
+        trace = ((right + 1) / (size + b.n_classes)).sum(-1)
+        delta = (trace - 1) / (b.n_classes - 1)
+        size_of = delta.abs().clamp_min(MIN_DELTA)
+        return torch.where(delta < 0, -size_of, size_of) if self.sign_flip else size_of
