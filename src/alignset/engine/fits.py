@@ -38,6 +38,18 @@ class Fits:
         Epochs trained in every stage.
     weights : dict
         Network name -> parameter name -> Tensor of shape (P, C, ...).
+
+    Examples
+    --------
+    >>> from alignset.data import make_synthetic
+    >>> from alignset.engine import Trainer
+    >>> from alignset.methods import Standard
+    >>> from alignset.split import split
+    >>> table = make_synthetic(300, random_state=0).table
+    >>> problem = split(table, table.y, share=0.2, seed=0)
+    >>> fits = Trainer(hidden=4, max_epochs=2).fit(Standard(), [problem], [{}, {"lr": 0.1}])
+    >>> fits.score.shape, fits.probability(problem.test.X).shape
+    (torch.Size([1, 2]), (2, 60, 2))
     """
 
     method: Method

@@ -19,7 +19,7 @@ from torch import Tensor
 from alignset.labels import UNREVIEWED
 from alignset.methods.space import LogUniform, Space
 from alignset.split import Problem
-from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows
+from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows, softmax
 
 
 def _forget(name: str, value: Tensor) -> None:
@@ -47,6 +47,14 @@ class Batch:
         What earlier stages worked out: per replica (...), or per row (..., B, ...).
     remember : callable
         ``remember(name, value)`` overwrites a row fact of these rows, for the epochs to come.
+
+    Examples
+    --------
+    >>> y_seen, y_true = torch.tensor([[0, 1, 1]]), torch.tensor([[1, UNREVIEWED, 1]])
+    >>> rows, draw = torch.ones(1, 3), Draws(torch.tensor([[0]]), torch.arange(3))
+    >>> b = Batch(rows, y_seen, y_true, torch.zeros_like(y_seen), rows, 2, 1, 1, draw)
+    >>> b.y_known, b.aligned
+    (tensor([[1, 1, 1]]), tensor([[1., 0., 1.]]))
     """
 
     x: Tensor
@@ -129,7 +137,13 @@ Loss = Callable[[Nets, Batch, Hyper], Tensor]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a stage works out from the whole training set before it trains."""
+    """What a stage works out from the whole training set before it trains.
+
+    Examples
+    --------
+    >>> Facts(replica={"clean_rate": torch.ones(1, 1, 2)}).replica["clean_rate"].shape
+    torch.Size([1, 1, 2])
+    """
 
     replica: Mapping[str, Tensor] = field(default_factory=dict)
     row: Mapping[str, Tensor] = field(default_factory=dict)
@@ -137,7 +151,13 @@ class Facts:
 
 @dataclass(frozen=True)
 class Step:
-    """One objective, and the networks it moves; every other network is frozen."""
+    """One objective, and the networks it moves; every other network is frozen.
+
+    Examples
+    --------
+    >>> Step(lambda nets, b, h: h.gamma, trains=("theta",)).trains
+    ('theta',)
+    """
 
     loss: Loss
     trains: tuple[str, ...]
@@ -169,6 +189,11 @@ class Stage:
     average : float, optional
         Keep an exponential moving average of the weights with this decay, and score and return
         that instead of the weights themselves.
+
+    Examples
+    --------
+    >>> Stage("warm up", (Step(lambda nets, b, h: h.lr, ("theta",)),), epochs=5).rows
+    'all'
     """
 
     name: str
@@ -212,12 +237,12 @@ class Method(ABC):
 
     def confidence(self, nets: Nets, b: Batch) -> Tensor:
         """P(observed label is right) per row (..., B); default: theta's belief in it."""
-        p = torch.softmax(nets.theta(b.x), dim=-1)
+        p = softmax(nets.theta(b.x))
         return (p * b.seen_onehot).sum(-1)
 
     def predict(self, nets: Nets, x: Tensor) -> Tensor:
         """Class probabilities (..., B, K)."""
-        return torch.softmax(nets.theta(x), dim=-1)
+        return softmax(nets.theta(x))
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError where this method cannot be trained on this problem."""

@@ -24,6 +24,14 @@ class StackedAdam:
         Updated in place by :meth:`step`.
     lr, l2 : Tensor of shape (Q, C)
         Learning rate and (coupled) L2 constant of each replica.
+
+    Examples
+    --------
+    >>> params = {"w": torch.ones(1, 2, 1)}
+    >>> adam = StackedAdam(params, lr=torch.tensor([[0.1, 0.5]]), l2=torch.zeros(1, 2))
+    >>> adam.step({"w": torch.ones(1, 2, 1)})
+    >>> params["w"].flatten()
+    tensor([0.9000, 0.5000])
     """
 
     params: Params

@@ -30,6 +30,11 @@ class Grid:
         Which config sits in each slot; empty slots repeat a neighbour.
     used : bool array of shape (Q, C)
         False on empty slots, whose results are never read.
+
+    Examples
+    --------
+    >>> Grid.full(n_problems=2, n_configs=3).shape
+    (2, 3)
     """
 
     problem: Index

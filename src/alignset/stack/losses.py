@@ -13,8 +13,25 @@ from torch import Tensor
 
 
 def log_softmax(logits: Tensor) -> Tensor:
-    """Log-probabilities (..., B, K) of logits (..., B, K)."""
+    """Log-probabilities (..., B, K) of logits (..., B, K).
+
+    Examples
+    --------
+    >>> log_softmax(torch.zeros(1, 2))
+    tensor([[-0.6931, -0.6931]])
+    """
     return torch.log_softmax(logits.transpose(-1, -2), dim=-2).transpose(-1, -2)
+
+
+def softmax(logits: Tensor) -> Tensor:
+    """Probabilities (..., B, K) of logits (..., B, K).
+
+    Examples
+    --------
+    >>> softmax(torch.zeros(1, 2))
+    tensor([[0.5000, 0.5000]])
+    """
+    return torch.softmax(logits.transpose(-1, -2), dim=-2).transpose(-1, -2)
 
 
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
@@ -36,10 +53,33 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     >>> cross_entropy(torch.zeros(1, 2, 4), torch.tensor([[0, 3]]))
     tensor([[1.3863, 1.3863]])
     """
+    if logits.shape[-1] == 2:
+        sign = 1.0 - 2.0 * (y == 1).to(logits.dtype)
+        pair: Tensor = _BinaryCrossEntropy.apply(logits.transpose(-1, -2), sign)  # type: ignore[no-untyped-call]
+        return pair
     classes = torch.arange(logits.shape[-1], device=logits.device).unsqueeze(-1)
     onehot = (y.unsqueeze(-2) == classes).to(logits.dtype)
     loss: Tensor = _CrossEntropy.apply(logits.transpose(-1, -2), onehot)  # type: ignore[no-untyped-call]
     return loss
+
+
+class _BinaryCrossEntropy(torch.autograd.Function):
+    """log(1 + exp(z_other - z_y)) on (..., 2, B): two classes need one number per row."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, sign: Tensor) -> Tensor:
+        margin = (z[..., 1, :] - z[..., 0, :]).mul_(sign)
+        ctx.save_for_backward(margin, sign)
+        return torch.nn.functional.softplus(margin)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        margin, sign = ctx.saved_tensors
+        g = torch.sigmoid(margin).mul_(sign).mul_(grads[0])
+        out = g.new_empty(*g.shape[:-1], 2, g.shape[-1])
+        out[..., 1, :] = g
+        torch.neg(g, out=out[..., 0, :])
+        return out, None
 
 
 class _CrossEntropy(torch.autograd.Function):
@@ -58,7 +98,13 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def binary_cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
-    """-[t log s(z) + (1 - t) log(1 - s(z))] per row, for logits and targets (..., B)."""
+    """-[t log s(z) + (1 - t) log(1 - s(z))] per row, for logits and targets (..., B).
+
+    Examples
+    --------
+    >>> binary_cross_entropy(torch.tensor([0.0, 50.0]), torch.tensor([1.0, 0.0]))
+    tensor([ 0.6931, 50.0000])
+    """
     return torch.nn.functional.softplus(logit) - logit * target
 
 

@@ -19,6 +19,11 @@ class NetShape:
 
     The blocks are concatenated in meaning, not in memory: phi reads (x, one-hot observed label)
     without copying x.
+
+    Examples
+    --------
+    >>> NetShape(inputs=(30, 2), outputs=1)
+    NetShape(inputs=(30, 2), outputs=1)
     """
 
     inputs: tuple[int, ...]
@@ -53,7 +58,17 @@ class Backbone(ABC):
 
 @dataclass(frozen=True)
 class Net:
-    """A backbone bound to parameters; call it like any network."""
+    """A backbone bound to parameters; call it like any network.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from alignset.stack import MLP
+    >>> mlp, shape = MLP(hidden=4), NetShape((3,), 2)
+    >>> theta = Net(mlp, shape, mlp.init(shape, torch.tensor([0]), "theta"))
+    >>> theta(torch.zeros(1, 1, 5, 3)).shape
+    torch.Size([1, 1, 5, 2])
+    """
 
     backbone: Backbone
     shape: NetShape

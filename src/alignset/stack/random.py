@@ -69,6 +69,16 @@ class Draws:
         One key per problem, already mixed with stage, epoch and step.
     row : int64 Tensor of shape (..., B)
         Each row's position in its own problem, so that padding and stacking change nothing.
+
+    Notes
+    -----
+    Asking twice gives the same numbers: a loss that needs two sets names two streams.
+
+    Examples
+    --------
+    >>> draw = Draws(torch.tensor([[7]]), torch.arange(3).unsqueeze(0))
+    >>> draw.normal(2).shape, bool((draw.uniform(2) == draw.uniform(2, "second")).any())
+    (torch.Size([1, 3, 2]), False)
     """
 
     key: Tensor

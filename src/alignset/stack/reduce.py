@@ -28,7 +28,15 @@ def sum_rows(values: Tensor, weight: Tensor) -> Tensor:
 
 
 def group_sums(values: Tensor, membership: Tensor) -> Tensor:
-    """Sum over the rows of each group, (..., B) x (..., B, G) -> (..., G)."""
+    """Sum over the rows of each group, (..., B) x (..., B, G) -> (..., G).
+
+    Examples
+    --------
+    >>> import torch
+    >>> membership = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> group_sums(torch.tensor([[1.0, 2.0, 3.0]]), membership)
+    tensor([[1., 5.]])
+    """
     return (values.unsqueeze(-2) @ membership).squeeze(-2)
 
 
