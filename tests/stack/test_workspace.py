@@ -1,0 +1,102 @@
+import gc
+import threading
+
+import torch
+
+from alignset.stack import MLP, NetShape
+from alignset.stack.workspace import Lease, workspace
+
+SHAPE, MLP_3 = NetShape((3,), 2), MLP(hidden=6, depth=3)
+
+
+def setting(seed=0):
+    g = torch.Generator().manual_seed(seed)
+    start = MLP_3.init(SHAPE, torch.arange(2), "theta")
+    params = {k: torch.randn(v.shape, generator=g).requires_grad_(True) for k, v in start.items()}
+    return params, torch.randn(2, 1, 7, 3, generator=g)
+
+
+def outputs_and_gradients(params, x):
+    out = MLP_3.apply(SHAPE, params, (x,))
+    return out.detach(), torch.autograd.grad((out**2).sum(), list(params.values()))
+
+
+def assert_same(a, b):
+    assert torch.equal(a[0], b[0])
+    assert all(torch.equal(u, v) for u, v in zip(a[1], b[1], strict=True))
+
+
+def test_a_workspace_changes_no_bit():
+    cases = [setting(seed) for seed in range(3)]
+    expected = [outputs_and_gradients(*case) for case in cases]
+    with workspace():
+        for _ in range(3):
+            for case, plain in zip(cases, expected, strict=True):
+                assert_same(outputs_and_gradients(*case), plain)
+
+
+def test_two_graphs_alive_at_once_do_not_share_memory():
+    first, second = setting(0), setting(1)
+    expected = [outputs_and_gradients(*case)[1] for case in (first, second)]
+    with workspace():
+        outputs_and_gradients(*first)  # leaves buffers behind to be taken again
+        outs = [MLP_3.apply(SHAPE, params, (x,)) for params, x in (first, second)]
+        for out, case, plain in reversed(list(zip(outs, (first, second), expected, strict=True))):
+            grads = torch.autograd.grad((out**2).sum(), list(case[0].values()))
+            assert all(torch.equal(a, b) for a, b in zip(grads, plain, strict=True))
+
+
+def test_features_outlive_later_passes():
+    params, x = setting()
+    with workspace():
+        outputs_and_gradients(params, x)
+        hidden = MLP_3.features(SHAPE, params, (x,))
+        before = hidden.clone()
+        for _ in range(3):
+            outputs_and_gradients(*setting(1))
+        assert torch.equal(hidden, before)
+
+
+def test_a_dropped_lease_gives_its_buffers_back():
+    with workspace():
+        like = torch.zeros(1)
+        lease = Lease(like)
+        address = lease.take(4, 5).data_ptr()
+        assert Lease(like).take(4, 5).data_ptr() != address
+        del lease
+        gc.collect()
+        again = Lease(like)
+        smaller = again.take(2, 3)
+        assert smaller.shape == (2, 3)
+        assert address in (smaller.data_ptr(), again.take(4, 5).data_ptr())
+
+
+def test_outside_a_workspace_and_in_double_precision_nothing_is_pooled():
+    addresses = set()
+    kept = []
+    for like in (torch.zeros(1), torch.zeros(1, dtype=torch.float64)):
+        for _ in range(2):
+            kept.append(Lease(like).take(3))
+            assert kept[-1].dtype == like.dtype
+            addresses.add(kept[-1].data_ptr())
+    assert len(addresses) == 4
+
+
+def test_every_thread_has_its_own_workspace():
+    expected = outputs_and_gradients(*setting())
+    found = []
+
+    def work():
+        with workspace():
+            for _ in range(20):
+                result = outputs_and_gradients(*setting())
+            found.append(result)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
+    for result in found:
+        assert_same(result, expected)
