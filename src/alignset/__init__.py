@@ -12,12 +12,27 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "make_synthetic": "alignset.data",
-    "Table": "alignset.data",
+    "NoisyLabelClassifier": "alignset.estimator",
+    "Trainer": "alignset.engine",
     "Problem": "alignset.split",
+    "Table": "alignset.data",
+    "load_adult": "alignset.data",
+    "load_compas": "alignset.data",
+    "load_mimic": "alignset.data",
+    "load_nhanes": "alignset.data",
+    "make_synthetic": "alignset.data",
+    "make_synthetic_released": "alignset.data",
+    "flip_by_features": "alignset.noise",
+    "review": "alignset.split",
+    "auroc": "alignset.evaluate",
+    "aueoc": "alignset.evaluate",
+    "harmonic_mean": "alignset.evaluate",
+    "Alignment": "alignset.methods",
+    "Standard": "alignset.methods",
 }
+"""Public name -> the module it is imported from when first asked for."""
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
@@ -32,4 +47,19 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from alignset.data import Table as Table
+    from alignset.data import load_adult as load_adult
+    from alignset.data import load_compas as load_compas
+    from alignset.data import load_mimic as load_mimic
+    from alignset.data import load_nhanes as load_nhanes
+    from alignset.data import make_synthetic as make_synthetic
+    from alignset.data import make_synthetic_released as make_synthetic_released
+    from alignset.engine import Trainer as Trainer
+    from alignset.estimator import NoisyLabelClassifier as NoisyLabelClassifier
+    from alignset.evaluate import aueoc as aueoc
+    from alignset.evaluate import auroc as auroc
+    from alignset.evaluate import harmonic_mean as harmonic_mean
+    from alignset.methods import Alignment as Alignment
+    from alignset.methods import Standard as Standard
+    from alignset.noise import flip_by_features as flip_by_features
     from alignset.split import Problem as Problem
+    from alignset.split import review as review

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import torch
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
@@ -19,19 +20,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from alignset.engine import Fits, Patience, Trainer, draw_configs
 from alignset.engine.trainer import Progress
-from alignset.labels import EncodedLabels, encode_groups, encode_labels
+from alignset.evaluate.ranked import odds_over_fpr
+from alignset.evaluate.validation import HarmonicMean
+from alignset.labels import encode_groups, encode_labels
 from alignset.methods import Alignment, Method, Standard
 from alignset.split import Part, Problem, hold_out
 from alignset.split.merge import merge_rows
 
-ROWS_PER_BATCH = 2000
-"""Large data sets are cut into batches of about this many rows; small ones into five."""
-
-HELD_OUT_SHARE = 0.2
-"""Without reviewed rows, this share validates on observed labels."""
-
-MIN_ROWS_TO_HOLD_OUT = 40
-"""Below this many rows nothing is held out, and training runs its full length."""
+ROWS_PER_BATCH = 2000  # of a large data set; a small one is cut into five batches
+HELD_OUT_SHARE = 0.2  # validates on observed labels where no row was reviewed
+MIN_ROWS_TO_HOLD_OUT = 40  # with fewer rows nothing is held out; training runs its full length
 
 
 class NoReviewWarning(UserWarning):
@@ -52,6 +50,8 @@ class UnobservedClassWarning(UserWarning):
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn from noisy labels, some of which have been reviewed.
+
+    The fit does not depend on the order of rows, and a row of weight 3 equals three copies.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Scale features to mean 0 and standard deviation 1 (sparse ones to maximum 1).
     device : str, default "cpu"
     n_jobs : int, optional
-        Cores used; by default all. It never changes the result.
+        Cores used, counted as joblib does, but by default all. It never changes the result.
     random_state : int, RandomState, Generator or None
         An integer makes refits bit-equal.
     verbose : bool, default False
@@ -85,16 +85,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     classes_ : array of shape (K,)
     groups_ : array of shape (G,)
     noise_rates_ : dict
-        Group -> estimated share of wrong observed labels.
+        Group -> estimated share of wrong observed labels: the mean of 1 - ``label_confidence``,
+        corrected by its mean error on the group's reviewed rows.
     method_ : Method
         What was trained, with the chosen hyperparameters.
     search_results_ : dict
         "config", "score", "epochs" and "rank" of every config tried.
     n_features_in_ : int
-
-    Notes
-    -----
-    The fit does not depend on the order of rows, and a row of weight 3 equals three copies.
 
     Examples
     --------
@@ -140,13 +137,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.verbose = verbose
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        y_true: Any = None,
-        groups: Any = None,
-        sample_weight: Any = None,
+        self, X: Any, y: Any, *, y_true: Any = None, groups: Any = None, sample_weight: Any = None
     ) -> NoisyLabelClassifier:
         """Train on observed labels and whatever was reviewed.
 
@@ -162,39 +153,40 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         sample_weight : array-like of shape (n,), optional
         """
         seed = _seed(self.random_state)
-        X, labels, names, group, weight = self._validated(X, y, y_true, groups, sample_weight)
-        codes = np.column_stack([labels.y_seen, labels.y_true, group])
-        first, weight = merge_rows(X, codes, weight)
-        weight *= len(weight) / weight.sum()
-        self._learn_scale(X[first], weight)
-        rows = Part(
-            self._scaled(X[first]), labels.y_seen[first], labels.y_true[first], group[first], weight
-        )
-        self.classes_, self.groups_ = labels.classes, names
+        rows = self._distinct(*self._validated(X, y, y_true, groups, sample_weight))
+        self._warn_of_gaps(rows)
         method = self._method_for(rows)
-        problem = _problem(rows, len(self.classes_), len(names), self.validation_share, seed)
-        self._search(method, problem, seed)
+        self._search(method, self._problem(rows, seed), seed)
         self.noise_rates_ = self._noise_rates(rows)
         return self
 
     def _validated(
         self, X: Any, y: Any, y_true: Any, groups: Any, sample_weight: Any
-    ) -> tuple[Any, EncodedLabels, NDArray[Any], NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[Any, NDArray[np.int64], NDArray[np.float64]]:
+        """Return X, (observed, true, group) codes and weights of the rows that have weight."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         n = X.shape[0]
         weight = _weights(sample_weight, n)
         labels = encode_labels(y, y_true)
         names, group = encode_groups(groups, n)
-        keep = weight > 0
-        if not keep.all():
-            X, group, weight = X[keep], group[keep], weight[keep]
-            labels = EncodedLabels(labels.classes, labels.y_seen[keep], labels.y_true[keep])
+        codes = np.column_stack([labels.y_seen, labels.y_true, group])
+        if not weight.all():
+            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
         if scipy.sparse.issparse(X):
-            X = scipy.sparse.csr_matrix(X)
+            X = scipy.sparse.csr_matrix(X, copy=not X.has_canonical_format)
             X.sum_duplicates()
-        _check_classes(labels)
-        return X, labels, names, group, weight
+        used, codes[:, 2] = np.unique(codes[:, 2], return_inverse=True)
+        self.classes_, self.groups_ = labels.classes, names[used]
+        return X, codes, weight
+
+    def _distinct(self, X: Any, codes: NDArray[np.int64], weight: NDArray[np.float64]) -> Part:
+        """Merge equal rows, in an order that no longer depends on how they came, and scale."""
+        first, weight = merge_rows(X, codes, weight)
+        X, (y_seen, y_true, group) = X[first], codes[first].T
+        weight *= len(weight) / weight.sum()
+        self._learn_scale(X, weight)
+        return Part(self._scaled(X), y_seen, y_true, group, weight)
 
     def _method_for(self, rows: Part) -> Method:
         """Return the method to train; Standard, with a warning, where it has nothing to go on."""
@@ -203,55 +195,79 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(
                 f"method must be a Method such as Alignment() or Standard(), got {method!r}."
             )
-        if not method.uses_alignment:
-            return method
-        if not rows.reviewed.any():
-            if method.needs_alignment:
-                _warn(
-                    f"no row was reviewed, so {type(method).__name__} cannot be trained; fitting "
-                    "Standard instead. Pass y_true with the reviewed labels, NaN elsewhere.",
-                    NoReviewWarning,
-                )
-                return Standard(lr=method.lr, l2=method.l2)
-            return method
-        self._warn_of_groups(rows)
         wrong = (rows.y_seen != rows.y_true)[rows.reviewed]
-        if isinstance(method, Alignment) and not wrong.any():
+        if method.needs_alignment and not rows.reviewed.any():
             _warn(
-                f"all {len(wrong)} reviewed labels were right, so there is no error to learn "
-                "from; fitting Standard instead. Review more rows if errors are expected.",
+                f"no row was reviewed, so {type(method).__name__} cannot be trained; fitting "
+                "Standard instead. Pass y_true with the reviewed labels, NaN elsewhere.",
+                NoReviewWarning,
+            )
+        elif isinstance(method, Alignment) and not wrong.any():
+            _warn(
+                "every reviewed label was right, so there is no error to learn from; fitting "
+                "Standard instead. Review more rows if errors are expected.",
                 NoDisagreementWarning,
             )
-            return Standard(lr=method.lr, l2=method.l2)
-        return method
+        else:
+            return method
+        return Standard(lr=method.lr, l2=method.l2)
 
-    def _warn_of_groups(self, rows: Part) -> None:
-        seen = np.bincount(rows.group[rows.reviewed], minlength=len(self.groups_))
-        for g in np.flatnonzero(seen == 0):
+    def _warn_of_gaps(self, rows: Part) -> None:
+        """Warn of classes nobody observed and groups nobody reviewed."""
+        present = np.unique(np.concatenate([rows.y_seen, rows.y_true[rows.reviewed]]))
+        if len(present) < 2:
+            raise ValueError(
+                f"the labels hold one class only, {self.classes_[present].tolist()}; "
+                "a classifier needs at least two."
+            )
+        for value in self.classes_[np.setdiff1d(present, rows.y_seen)].tolist():
             _warn(
-                f"group {self.groups_[g]!r} has no reviewed row; its noise rate and its model are "
+                f"class {value!r} occurs among the true labels but is never observed; it is "
+                "learned from reviewed rows alone. Check that y and y_true use the same names.",
+                UnobservedClassWarning,
+            )
+        unseen = np.setdiff1d(rows.group, rows.group[rows.reviewed])
+        for value in self.groups_[unseen].tolist() if rows.reviewed.any() else ():
+            _warn(
+                f"group {value!r} has no reviewed row; its noise rate and its model are "
                 "extrapolated from the other groups. Review some of its rows.",
                 UnreviewedGroupWarning,
             )
 
+    def _problem(self, rows: Part, seed: int) -> Problem:
+        """Hold out part of the reviewed rows, or of all rows where none was reviewed."""
+        held = np.zeros(len(rows), dtype=bool)
+        if rows.reviewed.any():
+            # right and wrong labels are halved apart, so that both sides see some of each
+            cell = 2 * rows.group + (rows.y_seen == rows.y_true)
+            held = hold_out(cell, rows.reviewed, share=self.validation_share, random_state=seed)
+        elif len(rows) >= MIN_ROWS_TO_HOLD_OUT:
+            held = hold_out(rows.y_seen, ~held, share=HELD_OUT_SHARE, random_state=seed)
+        y_true = np.where(held & ~rows.reviewed, rows.y_seen, rows.y_true)
+        columns: tuple[Any, ...] = rows.X, rows.y_seen, y_true, rows.group, rows.weight
+        train, validation = (Part(*(c[keep] for c in columns)) for keep in (~held, held))
+        return Problem(train, validation, None, len(self.classes_), len(self.groups_), seed)
+
     def _search(self, method: Method, problem: Problem, seed: int) -> None:
-        if self.n_configs < 1:
-            raise ValueError(f"n_configs must be at least 1, got {self.n_configs}.")
-        space = method.search_space() if self.space is None else self.space
-        configs = [method.hyper_defaults(), *draw_configs(space, self.n_configs - 1, seed)]
+        for name in ("n_configs", "max_epochs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        others = draw_configs(self._space(method), self.n_configs - 1, seed)
+        configs = [method.hyper_defaults(), *others]
         trainer = Trainer(
             hidden=self.hidden,
             backbone=self.backbone,
+            # by rank: over thresholds, EO is best where all probabilities are alike
+            score=HarmonicMean(odds_over_fpr),
             max_epochs=self.max_epochs,
             n_batches=max(5, len(problem.train) // ROWS_PER_BATCH),
             stopping=Patience(self.patience),
             device=self.device,
-            n_jobs=self.n_jobs,
+            n_jobs=effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),
         )
         with _progress(self.verbose) as progress:
             fits = trainer.fit(method, [problem], configs, progress)
-        score = np.nan_to_num(fits.score[0].numpy(), nan=-np.inf)
-        best = int(fits.best()[0])
+        score, best = np.nan_to_num(fits.score[0].numpy(), nan=-np.inf), int(fits.best()[0])
         self.method_ = replace(method, **configs[best])
         self.search_results_ = {
             "config": configs,
@@ -261,14 +277,26 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         }
         self._fits: Fits = fits.only([best])
 
+    def _space(self, method: Method) -> Any:
+        if self.space is None:
+            return method.search_space()
+        if isinstance(method, type(self.method or Alignment())):
+            return self.space
+        # Standard stands in, and has fewer hyperparameters than the method that was asked for
+        return {k: v for k, v in self.space.items() if k in method.hyperparameters()}
+
     def _noise_rates(self, rows: Part) -> dict[Any, float]:
+        """Mean doubt of each group, plus what the reviewed rows show the doubt to be off by."""
         assert rows.weight is not None
         doubt = 1.0 - self._fits.confidence(rows.X, rows.y_seen, dtype=torch.float64)[0]
-        total = np.bincount(rows.group, rows.weight * doubt, len(self.groups_))
-        size = np.bincount(rows.group, rows.weight, len(self.groups_))
-        with np.errstate(invalid="ignore"):
-            rates = (total / size).tolist()
-        return dict(zip(self.groups_.tolist(), rates, strict=True))
+        error = (rows.y_seen != rows.y_true) - doubt
+
+        def means(values: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+            size = np.bincount(rows.group, weight, len(self.groups_))
+            return np.bincount(rows.group, values * weight) / np.where(size > 0, size, 1.0)
+
+        rates = means(doubt, rows.weight) + means(error, rows.weight * rows.reviewed)
+        return dict(zip(self.groups_.tolist(), rates.clip(0.0, 1.0).tolist(), strict=True))
 
     def _learn_scale(self, X: Any, weight: NDArray[np.float64]) -> None:
         self._centre, self._spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
@@ -279,11 +307,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         else:
             self._centre = np.average(X, axis=0, weights=weight)
             spread = np.sqrt(np.average((X - self._centre) ** 2, axis=0, weights=weight))
-        self._spread = np.where(spread > 0, spread, 1.0)
+        # a constant column's mean is off by rounding, which must not become its unit
+        rounding = len(weight) * np.finfo(np.float64).eps * abs(self._centre)
+        self._spread = np.where(spread > rounding, spread, 1.0)
 
     def _scaled(self, X: Any) -> Any:
         if scipy.sparse.issparse(X):
-            return (X @ scipy.sparse.diags_array(1.0 / self._spread)).tocsr().astype(np.float32)
+            return (X @ scipy.sparse.diags_array(1.0 / self._spread)).tocsr()
         return (X - self._centre) / self._spread
 
     def _rows(self, X: Any) -> Any:
@@ -298,19 +328,17 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable true class of each row."""
-        prob = self.predict_proba(X)
-        return np.asarray(self.classes_[prob.argmax(1)])
+        best = self.predict_proba(X).argmax(1)
+        return np.asarray(self.classes_[best])
 
     def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
         rows = self._rows(X)
         labels = encode_labels(y)
         known = np.isin(labels.classes, self.classes_)
-        if len(labels.y_seen) != rows.shape[0]:
-            raise ValueError(
-                f"y has {len(labels.y_seen)} entries but X has {rows.shape[0]} rows; "
-                "pass one per row."
-            )
+        n, m = rows.shape[0], len(labels.y_seen)
+        if m != n:
+            raise ValueError(f"y has {m} entries but X has {n} rows; pass one per row.")
         if not known.all():
             raise ValueError(
                 f"y holds {labels.classes[~known][0]!r}, which was never seen in fit; "
@@ -326,49 +354,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
 
-def _problem(rows: Part, n_classes: int, n_groups: int, share: float, seed: int) -> Problem:
-    """Hold out part of the reviewed rows, or of all rows where none was reviewed."""
-    reviewed = rows.reviewed
-    if reviewed.any():
-        # right and wrong labels are halved apart, so that both sides see some of each
-        cell = 2 * rows.group + (rows.y_seen == rows.y_true)
-        held = hold_out(cell, reviewed, share=share, random_state=seed)
-        true = rows.y_true
-    elif len(rows) >= MIN_ROWS_TO_HOLD_OUT:
-        everyone = np.ones(len(rows), dtype=bool)
-        held = hold_out(rows.y_seen, everyone, share=HELD_OUT_SHARE, random_state=seed)
-        true = np.where(held, rows.y_seen, rows.y_true)
-    else:
-        held, true = np.zeros(len(rows), dtype=bool), rows.y_true
-
-    def part(keep: NDArray[np.bool_]) -> Part:
-        assert rows.weight is not None
-        return Part(
-            rows.X[keep], rows.y_seen[keep], true[keep], rows.group[keep], rows.weight[keep]
-        )
-
-    return Problem(part(~held), part(held), None, n_classes, n_groups, seed)
-
-
-def _check_classes(labels: EncodedLabels) -> None:
-    present = np.unique(np.concatenate([labels.y_seen, labels.y_true[labels.reviewed]]))
-    if len(present) < 2:
-        only = labels.classes[present].tolist()
-        raise ValueError(
-            f"the labels hold one class only, {only}; a classifier needs at least two."
-        )
-    for code in np.setdiff1d(present, labels.y_seen):
-        _warn(
-            f"class {labels.classes[code]!r} occurs among the true labels but is never observed; "
-            "it is learned from reviewed rows alone. Check that y and y_true use the same names.",
-            UnobservedClassWarning,
-        )
-
-
 def _weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.array(sample_weight, dtype=np.float64)
+    weight = np.array(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -384,14 +371,15 @@ def _weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
 
 
 def _seed(random_state: Any) -> int:
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
     return int(np.random.default_rng(random_state).integers(2**31))
 
 
 def _warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called fit; the caller of this stands directly under fit."""
     warnings.warn(message, category, stacklevel=4)
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -196,6 +196,8 @@ def _check(method: Method, problems: Sequence[Problem], configs: Sequence[Config
             f"{', '.join(sorted(known))}. A setting that shapes a network goes to the "
             "constructor, and one Trainer.fit call takes one value of it."
         )
+    for config in configs:
+        replace(method, **config)  # a config is held to the constructor's own rules
     for problem in problems:
         if not problem.validation.reviewed.all():
             raise ValueError(

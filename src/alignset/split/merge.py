@@ -17,7 +17,8 @@ def merge_rows(
     """Find the distinct rows, in an order that depends on their content only.
 
     A fit on the result cannot depend on row order, and a row of weight 3 is the same as three
-    copies of it.
+    copies of it. Features decide the order before codes do, so that other labels or group names
+    for the same features leave it as it is.
 
     Parameters
     ----------
@@ -40,14 +41,38 @@ def merge_rows(
     >>> sorted(zip(X[first, 0].tolist(), total.tolist()))
     [(1.0, 2.0), (3.0, 1.0)]
     """
-    key = _hash_features(X) + _hash_codes(codes)
-    order = np.argsort(key, kind="stable")
-    same = key[order][1:] == key[order][:-1]
-    pairs = np.flatnonzero(same)
-    # equal hashes are almost surely equal rows; look, because a merged stranger is a lost row
-    same[pairs] = _equal(X, codes, order[pairs], order[pairs + 1])
-    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    keys = np.stack([_hash_features(X), _hash_codes(codes)])
+    # the weights of copies are sorted too: the last bit of a sum depends on its order
+    order = np.lexsort((weight, keys[1], keys[0]))
+    same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
+    equal = _equal(X, codes, order, same)
+    if (same & ~equal).any():
+        order = _by_content(X, codes, weight, order, same)
+        equal = _equal(X, codes, order, same)
+    starts = np.flatnonzero(np.concatenate([[True], ~equal]))
     return order[starts], np.add.reduceat(weight[order], starts)
+
+
+def _by_content(
+    X: Any,
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    order: NDArray[np.int64],
+    same: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Order rows of equal hash by what they contain: slow, exact, and almost never needed.
+
+    Merging compares neighbours, so A, B, A of one hash would stay three rows, in the order they
+    came in; sorted as A, A, B they merge like any others.
+    """
+    block = np.concatenate([[0], np.cumsum(~same)])
+    shared = order[np.isin(block, block[1:][same])]
+    dense = X[shared].toarray() if scipy.sparse.issparse(X) else X[shared]
+    # adding zero turns -0.0 into 0.0
+    table = np.column_stack([dense + 0.0, codes[shared]])
+    rank = np.zeros(len(order), dtype=np.int64)
+    rank[shared] = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
+    return order[np.lexsort((weight[order], rank[order], block))]
 
 
 def _mix(value: Hash) -> Hash:
@@ -82,12 +107,17 @@ def _hash_codes(codes: NDArray[np.int64]) -> Hash:
 
 
 def _equal(
-    X: Any, codes: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]
+    X: Any, codes: NDArray[np.int64], order: NDArray[np.int64], asked: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    if not len(a):
-        return np.zeros(0, dtype=bool)
+    """Tell which neighbours in ``order`` are equal rows, looking only where ``asked``."""
+    equal = np.zeros(len(asked), dtype=bool)
+    at = np.flatnonzero(asked)
+    if not len(at):
+        return equal
+    a, b = order[at], order[at + 1]
     if scipy.sparse.issparse(X):
         features = np.asarray((X[a] != X[b]).sum(axis=1)).reshape(-1) == 0
     else:
         features = (X[a] == X[b]).all(axis=1)
-    return np.asarray(features & (codes[a] == codes[b]).all(axis=1), dtype=bool)
+    equal[at] = features & (codes[a] == codes[b]).all(axis=1)
+    return equal

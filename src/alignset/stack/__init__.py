@@ -7,6 +7,7 @@ from alignset.stack.losses import (
     cross_entropy,
     log_softmax,
     marginal_cross_entropy,
+    softmax,
 )
 from alignset.stack.mlp import MLP
 from alignset.stack.module import Module
@@ -29,4 +30,5 @@ __all__ = [
     "log_softmax",
     "marginal_cross_entropy",
     "mean_rows",
+    "softmax",
 ]

@@ -213,7 +213,10 @@ class _StackedMLP(torch.autograd.Function):
 
 
 def _first_layer_grad(g: Tensor, block: Tensor, shape: torch.Size) -> Tensor:
+    """Return g x^T; computed as (x g^T)^T, whose long axis suits the product when D is small."""
     q, c, h, _ = shape
-    if block.shape[1] == 1:
-        return torch.bmm(g.reshape(q, c * h, -1), block[:, 0]).reshape(shape)
-    return torch.bmm(g, block.reshape(q * c, *block.shape[2:])).reshape(shape)
+    shared = block.shape[1] == 1
+    lead = (q, c * h) if shared else (q * c, h)
+    x = block[:, 0] if shared else block.reshape(q * c, *block.shape[2:])
+    flipped = torch.bmm(x.transpose(1, 2), g.reshape(*lead, -1).transpose(1, 2))
+    return flipped.transpose(1, 2).reshape(shape)
