@@ -7,6 +7,7 @@ from alignset.stack import (
     cross_entropy,
     log_softmax,
     marginal_cross_entropy,
+    softmax,
 )
 
 EXTREME = torch.tensor([[50.0, -50.0], [-50.0, 50.0], [50.0, 50.0], [0.0, -50.0]])
@@ -33,8 +34,9 @@ def test_cross_entropy_is_finite_for_extreme_logits():
     assert torch.autograd.grad(loss.sum(), logits)[0].isfinite().all()
 
 
-def test_a_row_without_a_class_costs_nothing_and_moves_nothing_once_masked():
-    logits = torch.randn(1, 1, 3, 2, requires_grad=True)
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_a_row_without_a_class_is_finite_and_moves_nothing_once_masked(n_classes):
+    logits = torch.randn(1, 1, 3, n_classes, requires_grad=True)
     loss = cross_entropy(logits, torch.tensor([[[0, -1, 1]]]))
     assert loss.isfinite().all()
     masked = (loss * torch.tensor([1.0, 0.0, 1.0])).sum()
@@ -63,9 +65,10 @@ def test_binary_cross_entropy_is_finite_for_extreme_logits(target):
     assert torch.autograd.grad(loss.sum(), logit)[0].isfinite().all()
 
 
-def test_log_softmax_equals_torch():
+def test_softmax_and_its_logarithm_equal_torch():
     logits = torch.randn(2, 3, 7, 5)
     torch.testing.assert_close(log_softmax(logits), F.log_softmax(logits, dim=-1))
+    torch.testing.assert_close(softmax(logits), F.softmax(logits, dim=-1))
     assert log_softmax(EXTREME).isfinite().all()
 
 

@@ -41,8 +41,7 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     ----------
     logits : Tensor of shape (..., B, K)
     y : int64 Tensor of shape (..., B), broadcastable
-        A code outside 0..K-1 gives the value 0 with a gradient that means nothing: the caller
-        masks such rows.
+        A code outside 0..K-1 gives a finite value that means nothing: the caller masks such rows.
 
     Returns
     -------
