@@ -25,6 +25,7 @@ from alignset.stack import (
     binary_cross_entropy,
     cross_entropy,
     marginal_cross_entropy,
+    softmax,
 )
 
 MIN_DIAGONAL = 1e-3
@@ -168,4 +169,4 @@ class CSIDN(Method):
     @staticmethod
     def of_seen(logits: Tensor, b: Batch) -> Tensor:
         """Probability of the observed label (..., B)."""
-        return (torch.softmax(logits, dim=-1) * b.seen_onehot).sum(-1)
+        return (softmax(logits) * b.seen_onehot).sum(-1)

@@ -8,6 +8,7 @@ One view, which is x itself, is the plain Jensen-Shannon loss. Reviewed rows kee
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,9 +18,6 @@ from torch import Tensor
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.methods.space import Space, Uniform
 from alignset.stack import cross_entropy, log_softmax
-
-MIN_PROBABILITY = 1e-7
-"""Floor of m before its logarithm."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +134,10 @@ class GJS(Method):
     def divergence(log_p: list[Tensor], label: Tensor, pi: Tensor) -> Tensor:
         """GJS / Z of a one-hot label and predictions, all (..., B, K), per row."""
         pi = pi.unsqueeze(-1)
-        p = torch.stack(log_p).exp()  # (V, ..., B, K)
-        m = pi.unsqueeze(-1) * label + (1 - pi).unsqueeze(-1) * p.mean(0)
-        log_m = m.clamp(MIN_PROBABILITY, 1.0).log()
+        views = torch.stack(log_p)  # (V, ..., B, K)
+        # m by its logarithm: a class that no one believes in needs no floor
+        log_m = torch.logsumexp(views, 0) + (torch.log1p(-pi) - math.log(len(log_p))).unsqueeze(-1)
+        log_m = torch.where(label > 0, torch.logaddexp(log_m, pi.log().unsqueeze(-1)), log_m)
         from_label = -(label * log_m).sum(-1)  # KL(e || m)
-        from_views = (p * (torch.stack(log_p) - log_m)).sum(-1).mean(0)  # mean_v KL(p^v || m)
+        from_views = (views.exp() * (views - log_m)).sum(-1).mean(0)  # mean_v KL(p^v || m)
         return (pi * from_label + (1 - pi) * from_views) / (-(1 - pi) * torch.log1p(-pi))

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.methods.space import LogUniform, Space
-from alignset.stack import NetShape, cross_entropy, marginal_cross_entropy
+from alignset.stack import NetShape, cross_entropy, marginal_cross_entropy, softmax
 
 ROWS_PER_PART = 10
 """A part starts as a random average of about this many rows."""
@@ -111,11 +111,19 @@ class Parts(Method):
         """Mean over rows of CE on A and, elsewhere, -log (T' f)_y~ or w CE."""
         ce = cross_entropy(logits, b.y_known)
         column = (T * b.seen_onehot.unsqueeze(-2)).sum(-1)  # T_iy~, (..., B, K)
-        own = marginal_cross_entropy(logits, column)
         if self.reweight:
-            w = torch.exp(own - cross_entropy(logits, b.y_seen)).clamp_max(MAX_WEIGHT)
+            w = self.weight(logits, column, b)
             own = (w if attached else w.detach()) * ce
+        else:
+            own = marginal_cross_entropy(logits, column)
         return b.mean(torch.where(b.aligned > 0, ce, own), b.weight)
+
+    @staticmethod
+    def weight(logits: Tensor, column: Tensor, b: Batch) -> Tensor:
+        """Return w = f_y~ / (T' f)_y~ of every row (..., B), capped."""
+        f = softmax(logits)
+        mixed = (f * column).sum(-1).clamp_min(MIN_SHARE)
+        return ((f * b.seen_onehot).sum(-1) / mixed).clamp_max(MAX_WEIGHT)
 
     def transition(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """T(x) of every row (..., N, K, K): parts from the features, part matrices from A."""

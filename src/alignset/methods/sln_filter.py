@@ -12,12 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
 from alignset.methods.space import LogUniform, Space, Uniform
-from alignset.stack import cross_entropy, log_softmax
+from alignset.stack import cross_entropy, log_softmax, softmax
 
 
 @dataclass(frozen=True)
@@ -90,6 +89,6 @@ class SLNFilter(Method):
 
     def kept(self, logits: Tensor, b: Batch, h: Hyper) -> Tensor:
         """Whether a row trains (..., B): reviewed, or p(observed label) >= threshold."""
-        p = torch.softmax(logits.detach(), dim=-1)
+        p = softmax(logits.detach())
         believed = (p * b.seen_onehot).sum(-1) >= h.threshold.unsqueeze(-1)
         return (b.aligned > 0) | believed
