@@ -137,15 +137,16 @@ def stir():
 
 def check_the_same_seed_gives_the_same_bits(method):
     these = problems()[:2]
-    before = global_states()
     hashes = [fingerprint(p) for p in these]
     first = TRAINER.fit(method, these, CONFIGS)
-    assert global_states() == before, "a global generator was used"
-    assert [fingerprint(p) for p in these] == hashes, "an input array was written to"
-    stir()
     # nobody may look at the truth of a row that was not reviewed
     lied = [replace(p, truth=(p.truth + 1) % 2) for p in these]
+    stir()
+    # the second fit is watched: in the first, cleanlab is imported, which draws from random
+    before = global_states()
     second = TRAINER.fit(method, lied, CONFIGS)
+    assert global_states() == before, "a global generator was used"
+    assert [fingerprint(p) for p in these] == hashes, "an input array was written to"
     assert torch.equal(first.epochs, second.epochs)
     for name, params in first.weights.items():
         for key, tensor in params.items():
