@@ -341,7 +341,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"y has {m} entries but X has {n} rows; pass one per row.")
         if not known.all():
             raise ValueError(
-                f"y holds {labels.classes[~known][0]!r}, which was never seen in fit; "
+                f"y holds {labels.classes[~known].tolist()[0]!r}, which was never seen in fit; "
                 f"known labels are {', '.join(map(repr, self.classes_.tolist()))}."
             )
         codes = np.searchsorted(self.classes_, labels.classes)[labels.y_seen]
