@@ -192,13 +192,18 @@ def facts(q=2, c=3, n=6):
 
 def test_facts_of_rows_follow_their_rows():
     table, index = facts(), torch.tensor([[5, 0], [2, 3]])
-    at = table.at(index)
+    at = table.at(index, n_rows=6)
     assert at["rate"] is table.replica["rate"]
     for q in range(2):
         for j in range(2):
             i = index[q, j]
             assert torch.equal(at["target"][q, :, j], table.row["target"][q, :, i])
             assert torch.equal(at["kept"][q, :, j], table.row["kept"][q, :, i])
+
+
+def test_facts_of_other_rows_are_refused():
+    with pytest.raises(ValueError, match="made for 6 rows but this stage has 4"):
+        facts().at(torch.tensor([[0, 1], [2, 3]]), n_rows=4)
 
 
 def test_remembering_writes_at_the_rows_and_nowhere_else():

@@ -154,3 +154,18 @@ def test_an_empty_network_is_refused(bad):
 
 def test_the_working_set_counts_hidden_units_and_outputs():
     assert MLP(hidden=10, depth=3).working_set(NetShape((4,), 2)) == 32
+
+
+@pytest.mark.parametrize("own", [(), (0,)], ids=["shared", "own"])
+def test_the_gradient_reaches_inputs_that_ask_for_it(own):
+    mlp, shape = MLP(hidden=5), NetShape((4, 2), 3)
+    params = {k: v.detach() for k, v in random_params(mlp, shape).items()}
+    blocks = tuple(b.requires_grad_(True) for b in random_blocks(shape.inputs, own))
+    mine = torch.autograd.grad((mlp.apply(shape, params, blocks) ** 2).sum(), blocks)
+    total = 0
+    for q in range(Q):
+        for c in range(C):
+            net = by_hand.sequential(params, q, c, 2, 2, True)
+            total = total + (net(joined(blocks, q, c)) ** 2).sum()
+    for got, expected in zip(mine, torch.autograd.grad(total, blocks), strict=True):
+        torch.testing.assert_close(got, expected)

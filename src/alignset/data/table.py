@@ -31,6 +31,12 @@ class Table:
         Who each row belongs to; rows of one individual stay in one part of a split.
     test : bool array of shape (n,), optional
         The official test rows, where the data set has them.
+
+    Examples
+    --------
+    >>> X = np.zeros((3, 2))
+    >>> Table(X, np.array([0, 1, 1]), np.zeros(3, int), "t", ("a", "b"), ("no", "yes"), ("all",))
+    Table('t', 3 rows x 2 features, 2 classes, groups all)
     """
 
     X: Any

@@ -122,7 +122,7 @@ class Rows:
             n_groups=self.kind.n_groups,
             epoch=epoch,
             draw=Draws(key[:, None, None], index.unsqueeze(1)),
-            facts=facts.at(index),
+            facts=facts.at(index, self.n_rows),
             remember=facts.writer(index),
         )
 
@@ -154,10 +154,16 @@ class FactTable:
         other._owned = set(other.row)
         return other
 
-    def at(self, index: Tensor) -> dict[str, Tensor]:
-        """Facts of the rows ``index`` (Q, B)."""
+    def at(self, index: Tensor, n_rows: int) -> dict[str, Tensor]:
+        """Facts of the rows ``index`` (Q, B) of a part that has ``n_rows``."""
         if not self.row:
             return self.replica
+        for name, fact in self.row.items():
+            if fact.shape[2] != n_rows:
+                raise ValueError(
+                    f"row fact {name!r} was made for {fact.shape[2]} rows but this stage has "
+                    f"{n_rows}; a stage on other rows must make its own in begin."
+                )
         rows = {k: v.gather(2, _spread(index, v)) for k, v in self.row.items()}
         return {**self.replica, **rows}
 

@@ -209,7 +209,12 @@ class _StackedMLP(torch.autograd.Function):
                 torch.ops.aten.threshold_backward.grad_input(g, h, 0.0, grad_input=g)
         out.append(g.sum(-1, keepdim=True).reshape(q, c, -1, 1))
         out += [_first_layer_grad(g, blocks[i], flat[i].shape) for i in range(ctx.n_blocks)][::-1]
-        return None, None, *(None,) * ctx.n_blocks, *reversed(out)
+        wanted = ctx.needs_input_grad[2 : 2 + ctx.n_blocks]
+        back = [
+            _input_grad(g, flat[i], blocks[i]) if needed else None
+            for i, needed in enumerate(wanted)
+        ]
+        return None, None, *back, *reversed(out)
 
 
 def _first_layer_grad(g: Tensor, block: Tensor, shape: torch.Size) -> Tensor:
@@ -220,3 +225,12 @@ def _first_layer_grad(g: Tensor, block: Tensor, shape: torch.Size) -> Tensor:
     x = block[:, 0] if shared else block.reshape(q * c, *block.shape[2:])
     flipped = torch.bmm(x.transpose(1, 2), g.reshape(*lead, -1).transpose(1, 2))
     return flipped.transpose(1, 2).reshape(shape)
+
+
+def _input_grad(g: Tensor, weight: Tensor, block: Tensor) -> Tensor:
+    """Return W^T g for a network that reads another one's output."""
+    q, c, h, _ = weight.shape
+    shared = block.shape[1] == 1
+    lead = (q, c * h) if shared else (q * c, h)
+    back = torch.bmm(g.reshape(*lead, -1).transpose(1, 2), weight.reshape(*lead, -1))
+    return back.reshape(block.shape)
