@@ -9,6 +9,7 @@ Stage 2    theta, from scratch:  min of the weighted mean of CE(f(x), known labe
 from __future__ import annotations
 
 import threading
+import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import ClassVar
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.stack import Net, NetShape, cross_entropy
+from alignset.stack import Net, NetShape, cross_entropy, softmax
 
 MIN_NOISE_DIAGONAL = 1e-3
 """Floor of P(y~ = k | y = k), cleanlab's own."""
@@ -109,7 +110,7 @@ class ConfidentLearning(Method):
     def keep(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Weight of every row (..., B): zero for a label issue, 1 on A."""
         del h
-        p = [torch.softmax(net(b.x), dim=-1) for net in self._fold_nets(nets)]
+        p = [softmax(net(b.x)) for net in self._fold_nets(nets)]
         fold = b.facts["fold"].unsqueeze(-1)
         out_of_fold = torch.stack([(fold == k) * p_k for k, p_k in enumerate(p)]).sum(0)
         kept = torch.ones_like(out_of_fold[..., 0])
@@ -140,7 +141,8 @@ def weigh(
     weight = np.ones(len(labels))
     if len(np.unique(labels)) < 2 or not np.isfinite(probs).all():
         return weight  # nothing to tell apart, or a network that diverged
-    with _ONE_AT_A_TIME:
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of classes too rare to be judged
         joint = compute_confident_joint(labels, probs)
         issue = find_label_issues(labels, probs, confident_joint=joint, n_jobs=1)
     if reweight:

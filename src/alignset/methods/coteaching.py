@@ -16,7 +16,7 @@ from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.methods.space import Choice, Space
-from alignset.stack import NetShape, cross_entropy, group_sums
+from alignset.stack import NetShape, cross_entropy, group_sums, softmax
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class CoTeaching(Method):
 
     def predict(self, nets: Nets, x: Tensor) -> Tensor:
         """Mean of both networks' class probabilities (..., B, K)."""
-        return (torch.softmax(nets.theta(x), dim=-1) + torch.softmax(nets.peer(x), dim=-1)) / 2
+        return (softmax(nets.theta(x)) + softmax(nets.peer(x))) / 2
 
     def confidence(self, nets: Nets, b: Batch) -> Tensor:
         """Return both networks' mean belief in the observed label (..., B)."""

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.methods.space import LogUniform, Space, Uniform
-from alignset.stack import cross_entropy
+from alignset.stack import cross_entropy, softmax
 
 MARGIN = 1e-4
 """Probabilities are kept in [MARGIN, 1 - MARGIN], and the logarithm's argument above MARGIN."""
@@ -59,7 +59,7 @@ class ELR(Method):
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Mean CE + lambda mean log(1 - <p, t>), after t has taken in p."""
         logits = nets.theta(b.x)
-        p = torch.softmax(logits, dim=-1).clamp(MARGIN, 1.0 - MARGIN)
+        p = softmax(logits).clamp(MARGIN, 1.0 - MARGIN)
         t = self.recall(p.detach(), b, h)
         b.remember("memory", t)
         pull = (1.0 - (p * t).sum(-1)).clamp_min(MARGIN).log()
@@ -77,4 +77,4 @@ def empty_memory(nets: Nets, b: Batch, h: Hyper) -> Facts:
     """Start with t = 0, and e_y on A."""
     del nets, h
     classes = torch.arange(b.n_classes, device=b.y_true.device)
-    return Facts(row={"memory": (b.y_true.unsqueeze(-1) == classes).to(b.x.dtype)})
+    return Facts(row={"memory": (b.y_true.unsqueeze(-1) == classes).to(b.weight.dtype)})

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.stack import NetShape, cross_entropy, marginal_cross_entropy
+from alignset.stack import NetShape, cross_entropy, marginal_cross_entropy, softmax
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class GLC(Method):
     def estimate(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """C^ (..., G, K, K), one for all groups unless ``per_group``."""
         del h
-        seen = b.seen_onehot if self.counts else torch.softmax(nets.noisy(b.x), dim=-1)
-        pooled = _row_means(_sums_by_class(seen, b, b.aligned), torch.eye(b.n_classes).to(b.x))
+        seen = b.seen_onehot if self.counts else softmax(nets.noisy(b.x))
+        pooled = _row_means(_sums_by_class(seen, b, b.aligned), torch.eye(b.n_classes).to(b.weight))
         if not self.per_group:
             return Facts(replica={"C_hat": pooled.unsqueeze(-3)})
         groups = [b.membership[..., g] * (b.aligned > 0) for g in range(b.n_groups)]

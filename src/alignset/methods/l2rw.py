@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
-from alignset.stack import cross_entropy
+from alignset.stack import cross_entropy, softmax
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class LearningToReweight(Method):
             return b.mean(cross_entropy(z, b.y_true), rows)
 
         moved = nets.theta.tangent(nets.theta.gradient(loss_a, b.x), b.x)
-        slope = torch.softmax(logits, dim=-1) - b.seen_onehot  # d l_i / d logits
+        slope = softmax(logits) - b.seen_onehot  # d l_i / d logits
         return (slope * moved).sum(-1).relu()
 
     def review_weight(self, b: Batch) -> Tensor:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
-from alignset.stack import NetShape, cross_entropy
+from alignset.stack import NetShape, cross_entropy, softmax
 
 
 @dataclass(frozen=True)
@@ -99,5 +99,5 @@ def alignment_with_meta(nets: Nets, b: Batch, h: Hyper, logits: Tensor, w: Tenso
     }
     slope_a = replace(nets.theta, params=virtual).gradient(loss_a, b.x)
     moved = nets.theta.tangent(slope_a, b.x)
-    slope = torch.softmax(logits.detach(), dim=-1) - b.seen_onehot  # d l_i / d logits
+    slope = softmax(logits.detach()) - b.seen_onehot  # d l_i / d logits
     return (slope * moved).sum(-1)
