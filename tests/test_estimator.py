@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import nn
 
+import alignset.methods
 from alignset.estimator import (
     NoDisagreementWarning,
     NoisyLabelClassifier,
@@ -31,7 +32,7 @@ from alignset.estimator import (
     UnobservedClassWarning,
     UnreviewedGroupWarning,
 )
-from alignset.methods import Alignment, Standard
+from alignset.methods import Alignment, Method, Standard
 from alignset.methods.space import LogUniform
 from alignset.stack import Module
 
@@ -64,6 +65,10 @@ def make_data(n: int = 240, seed: int = 0, reviewed: float = 0.3) -> Data:
         y[wrong] = 1 - truth[wrong]
     looked = rng.random(n) < reviewed
     return Data(X, y, np.where(looked, truth, np.nan), groups, truth)
+
+
+def is_method(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Method) and value is not Method
 
 
 def small(**changes: Any) -> NoisyLabelClassifier:
@@ -576,6 +581,19 @@ def test_three_clear_clusters_are_told_apart(seed: int) -> None:
     clf = small(n_configs=6, max_epochs=60, hidden=16, random_state=seed)
     clf.fit(X, y, y_true=y_true, groups=rng.integers(3, size=240))
     assert (clf.predict(X) == truth).mean() > 0.85
+
+
+METHODS = [m for m in map(alignset.methods.__dict__.get, alignset.methods.__all__) if is_method(m)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_fits_through_the_estimator(data: Data, method: type[Method]) -> None:
+    clf = small(method=method(), max_epochs=4).fit(**data.fit_args)
+    assert isinstance(clf.method_, method)
+    prob, confidence = clf.predict_proba(data.X), clf.label_confidence(data.X, data.y)
+    assert ((prob >= 0) & (prob <= 1)).all()
+    assert ((confidence >= 0) & (confidence <= 1)).all()
+    assert np.array_equal(clf.fit(**data.fit_args).predict_proba(data.X), prob)
 
 
 def linear_net(n_inputs: int, n_outputs: int) -> nn.Module:

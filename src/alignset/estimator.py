@@ -249,9 +249,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return Problem(train, validation, None, len(self.classes_), len(self.groups_), seed)
 
     def _search(self, method: Method, problem: Problem, seed: int) -> None:
-        for name in ("n_configs", "max_epochs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        if self.n_configs < 1:
+            raise ValueError(f"n_configs must be at least 1, got {self.n_configs}.")
         others = draw_configs(self._space(method), self.n_configs - 1, seed)
         configs = [method.hyper_defaults(), *others]
         trainer = Trainer(
