@@ -22,7 +22,8 @@ def predictions(n_classes, views=1, n=40, seed=0):
 
 
 def gjs(log_p, label, pi):
-    return GJS.divergence(log_p, label, torch.tensor([[pi]], dtype=torch.float64))
+    pi = torch.tensor([[pi]], dtype=torch.float64)
+    return GJS.divergence(torch.stack(log_p, -3), label, pi)
 
 
 def scale(pi):
@@ -106,9 +107,8 @@ def test_values_and_gradients_are_finite_for_extreme_logits(n_classes, dtype, pi
     logits = [(50 * one.roll(i, -1).sub(one.mean(-1, keepdim=True)).sign()).to(dtype)
               for i, one in enumerate(log_p)]  # fmt: skip
     logits = [z.requires_grad_(True) for z in logits]
-    loss = GJS.divergence(
-        [z.log_softmax(-1) for z in logits], label.to(dtype), torch.tensor([[pi]], dtype=dtype)
-    )
+    log_p = torch.stack([z.log_softmax(-1) for z in logits], -3)
+    loss = GJS.divergence(log_p, label.to(dtype), torch.tensor([[pi]], dtype=dtype))
     assert loss.isfinite().all()
     assert loss.min() >= -1e-6
     for grad in torch.autograd.grad(loss.sum(), logits):
@@ -121,7 +121,7 @@ def test_reviewed_rows_keep_cross_entropy(n_classes):
     logits = batches.make_outputs(b)[0]
     h = batches.hyper(pi=0.5)
     ce = cross_entropy(logits, b.y_known)
-    own = GJS.divergence([logits.log_softmax(-1)], b.seen_onehot, h.pi)
+    own = GJS.divergence(logits.log_softmax(-1).unsqueeze(-3), b.seen_onehot, h.pi)
     expected = b.mean(torch.where(b.aligned > 0, ce, own), b.weight)
     torch.testing.assert_close(GJS(n_views=1).loss(batches.given(logits), b, h), expected)
 
@@ -193,10 +193,11 @@ def test_views_differ_and_no_perturbation_leaves_x_alone():
 def test_two_equal_views_are_one():
     b = mixed_batch(30)
     logits = batches.make_outputs(b)[0]
-    nets, h = batches.given(logits), batches.hyper(q=1, pi=0.5)
+    h = batches.hyper(q=1, pi=0.5)
     facts = {k: v.expand(1, 3, -1) for k, v in Perturbation.spread(b).replica.items()}
-    two = GJS(n_views=2).loss(nets, replace(b, facts=facts), h)
-    torch.testing.assert_close(two, GJS(n_views=1).loss(nets, b, h))
+    twice = batches.given(torch.cat([logits, logits], -2))
+    two = GJS(n_views=2).loss(twice, replace(b, facts=facts), h)
+    torch.testing.assert_close(two, GJS(n_views=1).loss(batches.given(logits), b, h))
 
 
 def test_views_are_fresh_every_step():

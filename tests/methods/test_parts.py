@@ -28,7 +28,7 @@ def setting(n_classes=2):
 
 
 def with_T(b, T):
-    return replace(b, facts={"T": T})
+    return replace(b, facts={"column": Parts.column(T, b)})
 
 
 def plain(b, logits):
@@ -86,8 +86,9 @@ def test_the_weight_is_a_constant_until_the_revision(n_classes):
     b, logits = setting(n_classes)
     method = Parts(reweight=True)
     T = simplex(2, 3, 14, n_classes, n_classes).requires_grad_(True)
-    fixed = method.corrected(logits, T, b, attached=False)
-    attached = method.corrected(logits, T, b, attached=True)
+    column = method.column(T, b)
+    fixed = method.corrected(logits, column, b, attached=False)
+    attached = method.corrected(logits, column, b, attached=True)
     torch.testing.assert_close(fixed, attached)
     (none,) = torch.autograd.grad(fixed.sum(), T, allow_unused=True)
     (some,) = torch.autograd.grad(attached.sum(), T)
@@ -202,7 +203,7 @@ def test_one_part_is_class_conditional_forward_correction(n_classes):
     b, logits = setting(n_classes)
     method = Parts(n_parts=1)
     nets = SimpleNamespace(theta=FeaturesOf(logits))
-    T = method.transition(nets, b, batches.hyper(prior=1.0)).row["T"]
+    T = method.transition(nets, b, batches.hyper(prior=1.0))
     assert torch.allclose(T, T[..., :1, :, :])  # the same for every row
     loss = method.loss(nets, with_T(b, T), batches.hyper())
     mixed = torch.softmax(logits, -1) @ T[..., 0, :, :]
@@ -216,7 +217,7 @@ def test_one_part_is_class_conditional_forward_correction(n_classes):
 def test_T_is_row_stochastic(n_classes):
     b, logits = setting(n_classes)
     nets = SimpleNamespace(theta=FeaturesOf(logits))
-    T = Parts(n_parts=3).transition(nets, b, batches.hyper(prior=1.0)).row["T"]
+    T = Parts(n_parts=3).transition(nets, b, batches.hyper(prior=1.0))
     assert T.shape == (2, 3, 14, n_classes, n_classes)
     assert T.min() >= 0
     torch.testing.assert_close(T.sum(-1), torch.ones_like(T[..., 0]))
@@ -245,7 +246,7 @@ def test_the_revision_starts_at_T_and_keeps_rows_stochastic():
     method = Parts(revise=True)
     nets = SimpleNamespace(theta=lambda _: logits, delta=lambda _: start)
     D_0 = method.start_of_revision(nets, b, batches.hyper()).replica["D_0"]
-    b = replace(b, facts={"T": T, "D_0": D_0})
+    b = replace(b, facts={"T": T, "D_0": D_0, "column": method.column(T, b)})
     torch.testing.assert_close(
         method.loss_revised(nets, b, batches.hyper()), method.loss(nets, b, batches.hyper())
     )
@@ -253,9 +254,10 @@ def test_the_revision_starts_at_T_and_keeps_rows_stochastic():
     moved = SimpleNamespace(theta=lambda _: logits, delta=lambda _: start + 3.0 * start.sign())
 
     class Spy(Parts):
-        def corrected(self, logits, T, b, *, attached):
+        @staticmethod
+        def column(T, b):
             seen.append(T)
-            return super().corrected(logits, T, b, attached=attached)
+            return Parts.column(T, b)
 
     Spy(revise=True).loss_revised(moved, b, batches.hyper())
     assert seen[0].min() >= 0

@@ -107,7 +107,7 @@ class FairGPL(Method):
         """Delta_z (..., G): how much the observed label still says of the true one."""
         inside = b.membership * (b.aligned > 0).unsqueeze(-1)  # (..., B, G)
         classes = torch.arange(b.n_classes, device=b.y_true.device)
-        true = (b.y_true.unsqueeze(-1) == classes).to(b.x.dtype)  # (..., B, K)
+        true = (b.y_true.unsqueeze(-1) == classes).to(b.weight.dtype)  # (..., B, K)
         size = inside.mT @ true  # (..., G, K)
         right = inside.mT @ (true * b.seen_onehot)
         # a group nobody reviewed is taken for the average one

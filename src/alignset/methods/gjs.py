@@ -17,7 +17,10 @@ from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.methods.space import Space, Uniform
-from alignset.stack import cross_entropy, log_softmax
+from alignset.stack import log_softmax
+
+HALF_STEP = 2.0**-24
+"""Half the spacing of uniform numbers on (-1, 1): keeps the normal ones finite and centred."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,10 @@ class Perturbation:
         spread, low, high, of_high = (
             b.facts[k][..., :1, :].unsqueeze(-2) for k in ("spread", "low", "high", "of_high")
         )
-        moved = b.x + self.noise * spread * b.draw.normal(b.x.shape[-1], name)
-        u = b.draw.uniform(b.x.shape[-1], name)
+        # one draw per entry serves columns of either kind
+        u = b.draw.uniform(b.x.shape[-1], name).to(b.x.dtype)
+        normal = torch.erfinv(2 * u - (1 - HALF_STEP)) * math.sqrt(2)
+        moved = torch.addcmul(b.x, spread, normal, value=self.noise)
         swapped = torch.where(u < self.swap, low, b.x)
         swapped = torch.where(u < self.swap * of_high, high, swapped)
         return torch.where(spread > 0, moved, swapped)
@@ -122,22 +127,30 @@ class GJS(Method):
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Mean over rows: cross entropy of the views on A, GJS / Z elsewhere."""
-        views = [b.x]
+        x = b.x
         if self.n_views > 1:
             views = [self.perturbation.view(b, f"view {v}") for v in range(self.n_views)]
-        logits = [nets.theta(x) for x in views]
-        ce = torch.stack([cross_entropy(z, b.y_known) for z in logits]).mean(0)
-        own = self.divergence([log_softmax(z) for z in logits], b.seen_onehot, h.pi)
-        return b.mean(torch.where(b.aligned > 0, ce, own), b.weight)
+            x = torch.cat(views, dim=-2)  # (..., V * B, D)
+        log_p = log_softmax(nets.theta(x))
+        lead, (rows, k) = log_p.shape[:-2], b.seen_onehot.shape[-2:]
+        log_p = log_p.view(*lead, self.n_views, rows, k)
+        own = self.divergence(log_p, b.seen_onehot, h.pi)
+        return b.mean(torch.where(b.aligned > 0, self.cross_entropy(log_p, b), own), b.weight)
 
     @staticmethod
-    def divergence(log_p: list[Tensor], label: Tensor, pi: Tensor) -> Tensor:
-        """GJS / Z of a one-hot label and predictions, all (..., B, K), per row."""
-        pi = pi.unsqueeze(-1)
-        views = torch.stack(log_p)  # (V, ..., B, K)
-        # m by its logarithm: a class that no one believes in needs no floor
-        log_m = torch.logsumexp(views, 0) + (torch.log1p(-pi) - math.log(len(log_p))).unsqueeze(-1)
-        log_m = torch.where(label > 0, torch.logaddexp(log_m, pi.log().unsqueeze(-1)), log_m)
+    def cross_entropy(log_p: Tensor, b: Batch) -> Tensor:
+        """Cross entropy against the known label (..., B), averaged over views (..., V, B, K)."""
+        classes = torch.arange(b.n_classes, device=b.y_known.device).unsqueeze(-1)
+        known = (b.y_known.unsqueeze(-2) == classes).mT  # (..., B, K)
+        return -(log_p.mean(-3) * known).sum(-1)
+
+    @staticmethod
+    def divergence(log_p: Tensor, label: Tensor, pi: Tensor) -> Tensor:
+        """GJS / Z per row of one-hot labels (..., B, K) and predictions (..., V, B, K)."""
+        p, pi = log_p.exp(), pi.unsqueeze(-1)
+        m = pi.unsqueeze(-1) * label + (1 - pi).unsqueeze(-1) * p.mean(-3)
+        # no larger floor: m_c is as small as 1 - pi times p_c, and counts by its logarithm
+        log_m = m.clamp_min(torch.finfo(m.dtype).tiny).log()
         from_label = -(label * log_m).sum(-1)  # KL(e || m)
-        from_views = (views.exp() * (views - log_m)).sum(-1).mean(0)  # mean_v KL(p^v || m)
+        from_views = (p * (log_p - log_m.unsqueeze(-3))).sum(-1).mean(-2)  # mean_v KL(p^v || m)
         return (pi * from_label + (1 - pi) * from_views) / (-(1 - pi) * torch.log1p(-pi))

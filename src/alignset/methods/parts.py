@@ -84,7 +84,7 @@ class Parts(Method):
     def stages(self) -> tuple[Stage, ...]:
         """Return warm-up, training with a fixed T, and the revision where asked for."""
         warm_up = Stage("warm-up", (Step(self.loss_known, ("theta",)),), epochs=self.warm_up)
-        train = Stage("train", (Step(self.loss, ("theta",)),), begin=self.transition)
+        train = Stage("train", (Step(self.loss, ("theta",)),), begin=self.estimate)
         step = Step(self.loss_revised, ("theta", "delta"))
         revision = Stage("revision", (step,), begin=self.start_of_revision)
         return (warm_up, train, revision) if self.revise else (warm_up, train)
@@ -97,7 +97,7 @@ class Parts(Method):
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Cross entropy on A, corrected by T elsewhere; w is a constant."""
         del h
-        return self.corrected(nets.theta(b.x), b.facts["T"], b, attached=False)
+        return self.corrected(nets.theta(b.x), b.facts["column"], b, attached=False)
 
     def loss_revised(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Cross entropy on A, corrected by T + D elsewhere; w is differentiated."""
@@ -105,12 +105,11 @@ class Parts(Method):
         delta = _square(self.output(nets, b) - b.facts["D_0"], b.n_classes)
         revised = (b.facts["T"] + REVISION * delta).abs()  # (..., B, K, K)
         revised = revised / revised.sum(-1, keepdim=True).clamp_min(TINY)
-        return self.corrected(nets.theta(b.x), revised, b, attached=True)
+        return self.corrected(nets.theta(b.x), self.column(revised, b), b, attached=True)
 
-    def corrected(self, logits: Tensor, T: Tensor, b: Batch, *, attached: bool) -> Tensor:
+    def corrected(self, logits: Tensor, column: Tensor, b: Batch, *, attached: bool) -> Tensor:
         """Mean over rows of CE on A and, elsewhere, -log (T' f)_y~ or w CE."""
         ce = cross_entropy(logits, b.y_known)
-        column = (T * b.seen_onehot.unsqueeze(-2)).sum(-1)  # T_iy~, (..., B, K)
         if self.reweight:
             w = self.weight(logits, column, b)
             own = (w if attached else w.detach()) * ce
@@ -125,11 +124,21 @@ class Parts(Method):
         mixed = (f * column).sum(-1).clamp_min(MIN_SHARE)
         return ((f * b.seen_onehot).sum(-1) / mixed).clamp_max(MAX_WEIGHT)
 
-    def transition(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
+    @staticmethod
+    def column(T: Tensor, b: Batch) -> Tensor:
+        """T_iy~(x) (..., B, K): all that the loss needs of T."""
+        return (T * b.seen_onehot.unsqueeze(-2)).sum(-1)
+
+    def estimate(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
+        """Work out T of every row, and keep what the stages to come need of it."""
+        T = self.transition(nets, b, h)
+        return Facts(row={"column": self.column(T, b), **({"T": T} if self.revise else {})})
+
+    def transition(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """T(x) of every row (..., N, K, K): parts from the features, part matrices from A."""
         parts = self.parts(nets.theta.features(b.x), b)
         matrices = self.part_matrices(parts, b, h.prior)
-        return Facts(row={"T": _square(parts @ matrices.flatten(-2), b.n_classes)})
+        return _square(parts @ matrices.flatten(-2), b.n_classes)
 
     def parts(self, z: Tensor, b: Batch) -> Tensor:
         """h(x) (..., N, r): coefficients of non-negative parts, by multiplicative updates."""
@@ -171,7 +180,7 @@ class Parts(Method):
     @staticmethod
     def output(nets: Nets, b: Batch) -> Tensor:
         """Output of the network for D (..., 1, K * K)."""
-        return nets.delta(torch.ones_like(b.x[..., :1, :1]))
+        return nets.delta(torch.ones_like(b.weight[..., :1]).unsqueeze(-1))
 
 
 def _square(flat: Tensor, k: int) -> Tensor:
