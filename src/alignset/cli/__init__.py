@@ -8,7 +8,9 @@ from importlib import import_module
 import click
 
 COMMANDS = {
+    "cite": ("alignset.cli.cite", "Print BibTeX of methods, or of alignset."),
     "data": ("alignset.cli.data", "Get, find and check the data sets."),
+    "methods": ("alignset.cli.methods", "List the methods and what they assume."),
 }
 """Command name -> module that defines ``command``, and its one-line help."""
 

@@ -1,0 +1,25 @@
+"""``alignset cite``: print BibTeX."""
+
+from __future__ import annotations
+
+import click
+
+from alignset.methods.references import REFERENCES
+from alignset.methods.registry import papers_of
+
+
+@click.command("cite")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def command(names: tuple[str, ...]) -> None:
+    """Print BibTeX entries of the papers behind methods, or of alignset itself.
+
+    NAME is a method as `alignset methods` lists it. Without one, the entries are this software
+    and the paper it grew from.
+    """
+    entries = [REFERENCES["alignset"], REFERENCES["tjandra2023"]]
+    if names:
+        try:
+            entries = [entry for name in names for entry in papers_of(name)]
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+    click.echo("\n\n".join(entry.bibtex() for entry in dict.fromkeys(entries)))
