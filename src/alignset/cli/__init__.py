@@ -10,6 +10,8 @@ import click
 COMMANDS = {
     "cite": ("alignset.cli.cite", "Print BibTeX of methods, or of alignset."),
     "data": ("alignset.cli.data", "Get, find and check the data sets."),
+    "run": ("alignset.cli.run", "Train the experiments of TOML files, from where they were left."),
+    "status": ("alignset.cli.status", "Say what a store of results has, and what it misses."),
     "methods": ("alignset.cli.methods", "List the methods and what they assume."),
 }
 """Command name -> module that defines ``command``, and its one-line help."""

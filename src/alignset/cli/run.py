@@ -1,0 +1,164 @@
+"""``alignset run``: train what a store does not have yet of the experiments in TOML files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from alignset.experiment.engines import Dask, Engine, Local
+from alignset.experiment.run import Outcome, run
+from alignset.experiment.spec import load_experiments
+from alignset.experiment.store import Store
+
+STORE, QUICK_STORE = Path("results/alignset.sqlite"), Path("results/quick.sqlite")
+
+
+class _Screen:
+    """Shows on standard error how a run goes: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, console: Console, bars: Progress, every: float = 30.0) -> None:
+        self.console, self.bars, self.every = console, bars, every
+        self.task: TaskID | None = None
+        self.total, self.done, self.begun, self.said = 0, 0, 0.0, 0.0
+
+    def say(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def start(self, replicas: int) -> None:
+        self.total, self.done = replicas, 0
+        self.begun = self.said = time.monotonic()
+        self.task = self.bars.add_task("training", total=replicas)
+
+    def advance(self, replicas: int) -> None:
+        self.done += replicas
+        if self.task is not None:
+            self.bars.update(self.task, completed=self.done)
+        now = time.monotonic()
+        if self.bars.disable and self.done and now - self.said >= self.every:
+            self.said = now
+            spent = now - self.begun
+            left = spent * (self.total - self.done) / self.done
+            self.say(
+                f"{self.done} of {self.total} trainings in {_clock(spent)}, "
+                f"about {_clock(left)} left"
+            )
+
+
+@contextmanager
+def _screen() -> Iterator[_Screen]:
+    console = Console(stderr=True)
+    columns = (
+        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()),
+        *(TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(elapsed_when_finished=True)),
+    )
+    # few, long cohorts: a short window would forget the slow methods
+    bars = Progress(*columns, console=console, disable=not console.is_terminal)
+    bars.speed_estimate_period = 3600.0
+    with bars:
+        yield _Screen(console, bars)
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {whole % 60:02} s"
+
+
+@click.command("run")
+@click.argument(
+    "specs",
+    nargs=-1,
+    required=True,
+    metavar="SPEC...",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option("--quick", is_flag=True, help="2 seeds, 4 configs, at most 3 settings.")
+@click.option("--protocol", help="Instead of the one a SPEC names: as-written, as-released.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--jobs", type=click.IntRange(1), help="Processes; as many as cores if left out.")
+@click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option("--address", help="Of the Dask scheduler: tcp://HOST:PORT.")
+@click.option(
+    "--store",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"Results; {STORE}, or {QUICK_STORE} with --quick, if left out.",
+)
+@click.option(
+    "--replicas", type=click.IntRange(1), help="Trainings done and saved together; 200 on a CPU."
+)
+@click.option("--retry-failed", is_flag=True, help="Train failed cells again.")
+@click.option("--replace", is_flag=True, help="Replace results made with other settings.")
+def command(
+    specs: tuple[Path, ...],
+    quick: bool,
+    protocol: str | None,
+    device: str,
+    jobs: int | None,
+    engine: str,
+    address: str | None,
+    store: Path | None,
+    replicas: int | None,
+    retry_failed: bool,
+    replace: bool,
+) -> int:
+    """Train what a store does not have yet of the experiments in SPEC files.
+
+    A run may be stopped, or killed, at any moment: the same command goes on where it was. Exit
+    code 1 says that a cell failed; the others are there all the same.
+    """
+    chosen = _engine(engine, address, jobs)
+    kept = Store(store or (QUICK_STORE if quick else STORE))
+    experiments = [e for path in specs for e in load_experiments(path, protocol=protocol)]
+    with _screen() as screen:
+        try:
+            outcome = run(
+                experiments,
+                kept,
+                device=device,
+                engine=chosen,
+                progress=screen,
+                quick=quick,
+                replicas=replicas,
+                retry=retry_failed,
+                replace=replace,
+            )
+        except KeyboardInterrupt:
+            n = len(kept.statuses())
+            screen.say(f"stopped; {kept.path} has {n} cells, the same command goes on from there.")
+            raise
+    click.echo(_summary(outcome, kept, quick))
+    return int(not outcome.good)
+
+
+def _engine(name: str, address: str | None, jobs: int | None) -> Engine:
+    if name == "local":
+        if address is not None:
+            raise click.UsageError("--address goes with --engine dask.")
+        return Local(jobs)
+    if address is None:
+        raise click.UsageError("--engine dask needs --address tcp://HOST:PORT.")
+    return Dask(address)
+
+
+def _summary(outcome: Outcome, store: Store, quick: bool) -> str:
+    parts = [f"{outcome.trained} cells trained", f"{outcome.had} were there"]
+    if outcome.failed:
+        parts.append(f"{outcome.failed} failed (`alignset status {store.path}` says why)")
+    if outcome.skipped:
+        parts.append(f"data sets skipped: {', '.join(sorted(outcome.skipped))}")
+    note = " (quick: 2 seeds, 4 configs, at most 3 settings)" if quick else ""
+    return f"{store.path}{note}: {', '.join(parts)}"

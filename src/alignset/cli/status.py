@@ -1,0 +1,71 @@
+"""``alignset status``: what a store has, and what experiments still miss in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+import pandas as pd
+from rich.console import Console
+from rich.table import Table as Grid
+
+from alignset.cli.run import STORE
+from alignset.experiment.cells import expand
+from alignset.experiment.spec import load_experiments
+from alignset.experiment.store import Store
+
+
+@click.command("status")
+@click.argument("path", metavar="STORE|SPEC", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    default=STORE,
+    show_default=True,
+    help="Where to look for the cells of a SPEC.",
+)
+@click.option("--protocol", help="Instead of the one a SPEC names.")
+def command(path: Path, store: Path, protocol: str | None) -> None:
+    """Say what a STORE has, or what of a SPEC a store has and misses; list what failed."""
+    if path.suffix == ".toml":
+        _show_spec(path, Store(store), protocol)
+        return
+    frame = Store(path).frame()
+    grid = Grid("experiment", "protocol", "data set", "done", "failed", "hours", box=None)
+    for (experiment, rules, dataset), rows in frame.groupby(["experiment", "protocol", "dataset"]):
+        counts = rows["status"].value_counts()
+        grid.add_row(
+            *(str(experiment), str(rules), str(dataset)),
+            *(str(counts.get("done", 0)), str(counts.get("failed", 0))),
+            f"{rows['seconds'].sum() / 3600:.2f}",
+        )
+    Console(soft_wrap=True).print(grid)
+    _list_failures(frame)
+
+
+def _show_spec(path: Path, store: Store, protocol: str | None) -> None:
+    grid = Grid("experiment", "protocol", "cells", "done", "failed", "missing", box=None)
+    statuses, wanted = store.statuses(), set()
+    skipped: dict[str, str] = {}
+    for experiment in load_experiments(path, protocol=protocol):
+        cells, absent = expand(experiment)
+        skipped |= absent
+        wanted |= {cell.key for cell in cells}
+        counts = Counter(statuses.get(cell.key, "missing") for cell in cells)
+        numbers = (len(cells), counts["done"], counts["failed"], counts["missing"])
+        grid.add_row(experiment.name, experiment.protocol.name, *map(str, numbers))
+    Console(soft_wrap=True).print(grid)
+    for dataset, reason in sorted(skipped.items()):
+        click.echo(f"not counted: data set {dataset}: {reason}.")
+    if wanted & set(statuses):
+        frame = store.frame()
+        _list_failures(frame[frame["key"].isin(wanted)])
+
+
+def _list_failures(frame: pd.DataFrame) -> None:
+    for row in frame[frame["status"] == "failed"].itertuples():
+        click.echo(
+            f"failed: {row.experiment} {row.protocol} {row.dataset} {row.method} "
+            f"{row.x_name}={row.x:g} seed {row.seed}: {row.reason}"
+        )

@@ -1,0 +1,131 @@
+"""Data sets by name: whether they are here, what identifies their content, and their tables."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alignset.data import (
+    Table,
+    draw_train,
+    load_adult,
+    load_compas,
+    load_mimic,
+    make_synthetic,
+    make_synthetic_released,
+)
+from alignset.data.adult import ADULT_ALL, ADULT_PAPER, ADULT_RELEASED
+from alignset.data.cache import cache_folder, inspect
+from alignset.data.compas import COMPAS_PAPER, COMPAS_RELEASED
+from alignset.data.mimic import fiddle_layout
+from alignset.data.sources import SOURCES
+
+Coefficients = NDArray[np.float64] | None
+Drawn = tuple[Table, Coefficients]
+"""A table and, where its generator gives them, the coefficients of the noise."""
+
+FEATURES: dict[str, dict[str, tuple[str, ...]]] = {
+    "adult": {"paper": ADULT_PAPER, "released": ADULT_RELEASED, "all": ADULT_ALL},
+    "compas": {"paper": COMPAS_PAPER, "released": COMPAS_RELEASED},
+}
+"""Source -> name of a set of columns -> columns."""
+
+GENERATED: dict[str, Callable[..., Any]] = {
+    "synthetic": make_synthetic,
+    "synthetic_released": make_synthetic_released,
+}
+MIMIC: dict[str, Literal["ARF", "shock"]] = {"mimic_arf": "ARF", "mimic_shock": "shock"}
+SOURCE_NAMES = (*GENERATED, *FEATURES, *MIMIC)
+
+
+def mimic_folder() -> Path:
+    """Return where MIMIC-III's files lie: ``ALIGNSET_MIMIC``, else ``mimic`` in the cache."""
+    named = os.environ.get("ALIGNSET_MIMIC")
+    return Path(named).expanduser() if named else cache_folder() / "mimic"
+
+
+def absence(source: str) -> str | None:
+    """Return why a data set cannot be used here, and what to do; None if it can."""
+    if source in FEATURES:
+        states = {found.state for found in inspect(source)}
+        if states == {"intact"}:
+            return None
+        return f"its files are not in {cache_folder()}; run `alignset data get {source}`"
+    if source in MIMIC:
+        try:
+            content_of(source)
+        except FileNotFoundError as error:
+            return f"{error} Set ALIGNSET_MIMIC to the folder that has it"
+    return None
+
+
+def content_of(source: str) -> str:
+    """Return what identifies the content: a hash of files, or the name of a generator."""
+    if source in GENERATED:
+        return f"generator:{source}"
+    if source in FEATURES:
+        return "sha256:" + "+".join(file.sha256 for file in SOURCES[source].files)
+    return _hash_mimic(mimic_folder(), MIMIC[source])
+
+
+@lru_cache
+def _hash_mimic(folder: Path, task: Literal["ARF", "shock"]) -> str:
+    files = fiddle_layout(folder, task)
+    released = folder / "features" / f"{files.label.removesuffix('_LABEL')}_4h"
+    features = files.features if files.features.is_dir() else released
+    if not features.is_dir():
+        raise FileNotFoundError(f"there is no folder {files.features} nor {released}.")
+    digest = hashlib.sha256()
+    population = sorted((folder / "population").glob(f"{files.label.removesuffix('_LABEL')}_4*"))
+    stays = [files.stays] if files.stays.is_file() else []
+    for path in (*sorted(features.iterdir()), *population, *stays):
+        with path.open("rb") as stream:
+            digest.update(f"{path.name}:".encode())
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def draw_table(data: Mapping[str, Any], seed: int) -> Drawn:
+    """Make or load the table that ``data`` describes.
+
+    Parameters
+    ----------
+    data : mapping
+        ``source``, ``content``, and ``rows`` (generators), ``features`` and ``n_train`` (Adult).
+    seed : int
+        Which draw of a generator, or of ``n_train`` rows.
+    """
+    source = data["source"]
+    if source in GENERATED:
+        return _generated(source, data["rows"], seed)
+    here = content_of(source)
+    if here != data["content"]:
+        raise ValueError(
+            f"{source} has the content {here[:24]}... on this machine, but the cell was made for "
+            f"{data['content'][:24]}...; give every machine the same files."
+        )
+    table = _loaded(source, data.get("features", ""))
+    if data.get("n_train") is not None:
+        table = draw_train(table, data["n_train"], random_state=seed)
+    return table, None
+
+
+@lru_cache(maxsize=16)
+def _generated(source: str, rows: int, seed: int) -> Drawn:
+    made = GENERATED[source](rows, random_state=seed)
+    return made.table, made.noise_coefficients
+
+
+@lru_cache(maxsize=2)
+def _loaded(source: str, features: str) -> Table:
+    if source in MIMIC:
+        return load_mimic(mimic_folder(), task=MIMIC[source])
+    load = {"adult": load_adult, "compas": load_compas}[source]
+    return load(features=FEATURES[source][features])
