@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
 from alignset.experiment.cohorts import Cohort
 from alignset.experiment.records import Record
