@@ -20,7 +20,17 @@ from alignset.engine import FixedLength, Patience, Trainer
 from alignset.engine.rows import Shuffler
 from alignset.engine.stacked import Stacked
 from alignset.engine.train import Recipe, Training
-from alignset.methods import Alignment, Method, Stage, Standard, Step, ablations
+from alignset.methods import (
+    GLC,
+    Alignment,
+    CoTeaching,
+    LearningToReweight,
+    Method,
+    Stage,
+    Standard,
+    Step,
+    ablations,
+)
 from alignset.stack import NetShape, cross_entropy
 
 TRAINER = Trainer(hidden=8, max_epochs=5, stopping=Patience(3), n_jobs=1, chunk=100)
@@ -44,6 +54,10 @@ def every_method():
             alternate_batches=True,
         ),
         "Alignment, constant rate": Alignment(rate_gradient=False),
+        "GLC, counts": GLC(counts=True),
+        "GLC, per group": GLC(per_group=True),
+        "LearningToReweight, per group": LearningToReweight(balanced=False, per_group=True),
+        "CoTeaching, per group": CoTeaching(per_group=True, ramp_epochs=1),
     }
     return found
 
