@@ -78,7 +78,9 @@ def noisy(ce: Tensor, beta: Tensor, outside: Tensor, group: Tensor) -> Tensor:
     return total / outside.sum()
 
 
-def train(problem: Problem, method: str, config: dict[str, float], hidden: int, epochs: int) -> float:
+def train(
+    problem: Problem, method: str, config: dict[str, float], hidden: int, epochs: int
+) -> float:
     rows, val = Rows(problem.train), Rows(problem.validation)
     generator = torch.Generator().manual_seed(problem.seed)
     score = HarmonicMean()

@@ -10,6 +10,7 @@ from torch import nn
 from alignset.engine import BlockMean, Patience, Trainer
 from alignset.methods import Alignment, Standard
 from alignset.stack import MLP, Module
+from alignset.stack.sparse import SparseRows
 
 TRAINER = Trainer(hidden=6, max_epochs=8, stopping=Patience(3), n_jobs=1, chunk=100)
 CONFIGS = [{"lr": 1e-3}, {"lr": 1e-2}, {"l2": 0.1}]
@@ -212,3 +213,25 @@ def test_a_gpu_trains_to_the_same_place(method):
     cpu = trainer.fit(method, these, CONFIGS)
     gpu = replace(trainer, device="cuda").fit(method, these, CONFIGS)
     assert_same_fits(cpu, gpu, these, atol=1e-3)
+
+
+def widened(part, kind):
+    """The same rows with their features spread over 400 columns, most entries zero."""
+    wide = np.zeros((len(part), 400), dtype=np.float32)
+    kept = np.random.default_rng(len(part)).random(part.X.shape) < 0.3
+    wide[:, : 3 * part.X.shape[1] : 3] = part.X * kept
+    return replace(part, X=kind(wide))
+
+
+def test_wide_sparse_features_are_never_densified_and_change_nothing(monkeypatch):
+    problem, fits = make_problem(), []
+    for kind in (np.asarray, scipy.sparse.csr_matrix):
+        train, validation = widened(problem.train, kind), widened(problem.validation, kind)
+        wide = replace(problem, train=train, validation=validation, test=None)
+        if kind is scipy.sparse.csr_matrix:
+            monkeypatch.setattr(SparseRows, "dense", None)  # calling it would fail
+        trainer = Trainer(hidden=8, max_epochs=6)
+        fits.append(trainer.fit(Alignment(), [wide], [{"lr": 1e-3}, {"lr": 1e-2}]))
+    dense, sparse = fits
+    assert torch.equal(dense.epochs, sparse.epochs)
+    torch.testing.assert_close(dense.score, sparse.score, atol=1e-4, rtol=0)

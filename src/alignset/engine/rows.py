@@ -16,6 +16,7 @@ from alignset.methods.base import Batch
 from alignset.split import Part
 from alignset.stack import Draws
 from alignset.stack.random import mix, stream_key
+from alignset.stack.sparse import Block, SparseRows, worth_it
 
 
 @dataclass(frozen=True)
@@ -28,33 +29,40 @@ class Kind:
 
 
 class Features:
-    """The feature rows of several problems; sparse ones stay sparse until a batch is taken."""
+    """The feature rows of several problems; sparse ones stay sparse."""
 
     def __init__(self, parts: Sequence[Any], n_rows: int, device: str, dtype: torch.dtype) -> None:
-        self.device, self.dtype = device, dtype
+        self.device, self.dtype = torch.device(device), dtype
         self.n_rows = n_rows
-        self.sparse = any(scipy.sparse.issparse(p) for p in parts)
-        if self.sparse:
-            kind = np.float32 if dtype == torch.float32 else np.float64
-            self.blocks = [scipy.sparse.csr_matrix(p, dtype=kind) for p in parts]
+        self.kept_sparse = any(scipy.sparse.issparse(p) for p in parts)
+        if self.kept_sparse:
+            self.blocks = [_padded_csr(p, n_rows, dtype) for p in parts]
+            self.multiplied_sparse = all(worth_it(block) for block in self.blocks)
             return
+        self.multiplied_sparse = False
         self.dense = torch.zeros(len(parts), n_rows, parts[0].shape[1], dtype=dtype)
         for p, part in enumerate(parts):
             self.dense[p, : part.shape[0]] = torch.from_numpy(np.require(part, requirements="W"))
         self.dense = self.dense.to(device)
 
-    def take(self, problem: Tensor, index: Tensor) -> Tensor:
+    def take(self, problem: Tensor, index: Tensor) -> Block:
         """Rows ``index`` (Q, B) of problems ``problem`` (Q,) as (Q, 1, B, D)."""
-        if not self.sparse:
+        if not self.kept_sparse:
             flat = (problem[:, None] * self.n_rows + index).reshape(-1)
             rows = self.dense.flatten(0, 1).index_select(0, flat)
             return rows.reshape(index.shape[0], 1, index.shape[1], -1)
-        out = np.zeros((*index.shape, self.blocks[0].shape[1]), dtype=self.blocks[0].dtype)
-        for q, p in enumerate(problem.tolist()):
-            block, wanted = self.blocks[p], index[q].cpu().numpy()
-            inside = wanted < block.shape[0]
-            out[q, inside] = block[wanted[inside]].toarray()
-        return torch.from_numpy(out).to(self.device, self.dtype).unsqueeze(1)
+        wanted = index.cpu().numpy()
+        rows_of = [self.blocks[p][wanted[q]] for q, p in enumerate(problem.tolist())]
+        block = SparseRows([rows.tocsc() for rows in rows_of], self.device)
+        return block if self.multiplied_sparse else block.dense()
+
+
+def _padded_csr(part: Any, n_rows: int, dtype: torch.dtype) -> Any:
+    """CSR matrix of ``n_rows`` rows, the last ones empty."""
+    rows = scipy.sparse.csr_matrix(part, dtype=np.float32 if dtype == torch.float32 else np.float64)
+    ends = np.full(n_rows - rows.shape[0], rows.indptr[-1], dtype=rows.indptr.dtype)
+    indptr = np.concatenate([rows.indptr, ends])
+    return scipy.sparse.csr_matrix((rows.data, rows.indices, indptr), (n_rows, rows.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from alignset.engine.stopping import State
 from alignset.methods.base import Batch, Facts, Hyper, Nets
 from alignset.stack import Backbone, Grid, Net, NetShape, StackedAdam
 from alignset.stack.net import Params
+from alignset.stack.sparse import feature_major
 
 Weights = dict[str, Params]
 """Network name -> parameters with leading axes (Q, C) or (P, C)."""
@@ -102,7 +103,8 @@ class Stacked:
         flat = torch.as_tensor(grid.positions_in(self.grid, self.n_configs).reshape(-1)).to(device)
 
         def take(t: Tensor) -> Tensor:
-            return t.flatten(0, 1).index_select(0, flat).reshape(*grid.shape, *t.shape[2:])
+            new = t.flatten(0, 1).index_select(0, flat).reshape(*grid.shape, *t.shape[2:])
+            return feature_major(new) if t.dim() == 4 and t.stride(-1) > 1 else new
 
         return self._rearranged(grid, take)
 

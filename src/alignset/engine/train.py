@@ -80,7 +80,9 @@ class Training:
 
     def _init(self, name: str) -> dict[str, Tensor]:
         first = self.recipe.backbone.init(self.shapes[name], self.seeds, name)
-        return {k: v.expand(*self.size, *v.shape[2:]).clone() for k, v in first.items()}
+        params = {k: v.expand(*self.size, *v.shape[2:]).clone() for k, v in first.items()}
+        sparse = self.validation.x.multiplied_sparse
+        return self.recipe.backbone.for_sparse(params) if sparse else params
 
     def run(self) -> Trained:
         """Run all stages; the last one's score is the replica's."""
@@ -197,6 +199,11 @@ class Training:
             return stack
         stack.save(self.weights, results)
         return stack.repacked(grid)
+
+
+def _own(grad: Tensor) -> Tensor:
+    """Return a gradient that may be overwritten: not one value seen many times."""
+    return grad.contiguous() if 0 in grad.stride() else grad
 
 
 def kind_of(problem: Problem) -> Kind:

@@ -20,6 +20,7 @@ from alignset.labels import UNREVIEWED
 from alignset.methods.space import LogUniform, Space
 from alignset.split import Problem
 from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows, softmax
+from alignset.stack.sparse import Block, SparseRows
 
 
 def _forget(name: str, value: Tensor) -> None:
@@ -32,8 +33,9 @@ class Batch:
 
     Parameters
     ----------
-    x : Tensor of shape (..., B, D)
-        Features, shared by all configs of a problem.
+    x : Tensor of shape (..., B, D), or SparseRows that stand for one
+        Features, shared by all configs of a problem. Networks read either kind; arithmetic on
+        features goes through ``x_dense``.
     y_seen, y_true, group : int64 Tensor of shape (..., B)
         Observed label; true label (``UNREVIEWED`` outside the alignment set); group.
     weight : Tensor of shape (..., B)
@@ -57,7 +59,7 @@ class Batch:
     (tensor([[1, 1, 1]]), tensor([[1., 0., 1.]]))
     """
 
-    x: Tensor
+    x: Block
     y_seen: Tensor
     y_true: Tensor
     group: Tensor
@@ -68,6 +70,11 @@ class Batch:
     draw: Draws
     facts: Mapping[str, Tensor] = field(default_factory=dict)
     remember: Callable[[str, Tensor], None] = _forget
+
+    @cached_property
+    def x_dense(self) -> Tensor:
+        """Features as a dense tensor (..., B, D); costs memory where they are sparse."""
+        return self.x.dense() if isinstance(self.x, SparseRows) else self.x
 
     @cached_property
     def aligned(self) -> Tensor:
@@ -241,7 +248,7 @@ class Method(ABC):
         p = softmax(nets.theta(b.x))
         return (p * b.seen_onehot).sum(-1)
 
-    def predict(self, nets: Nets, x: Tensor) -> Tensor:
+    def predict(self, nets: Nets, x: Block) -> Tensor:
         """Class probabilities (..., B, K)."""
         return softmax(nets.theta(x))
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.methods.space import Choice, Space
 from alignset.stack import NetShape, cross_entropy, group_sums, softmax
+from alignset.stack.sparse import Block
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class CoTeaching(Method):
         picked = (limit - before).clamp_min(0.0).minimum(ranked)
         return torch.zeros_like(picked).scatter(-2, order, picked).sum(-1)
 
-    def predict(self, nets: Nets, x: Tensor) -> Tensor:
+    def predict(self, nets: Nets, x: Block) -> Tensor:
         """Mean of both networks' class probabilities (..., B, K)."""
         return (softmax(nets.theta(x)) + softmax(nets.peer(x))) / 2
 

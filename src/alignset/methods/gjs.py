@@ -53,12 +53,14 @@ class Perturbation:
     def spread(b: Batch) -> Facts:
         """Of every column (..., 1, D): spread (0 if two-valued), low, high, share of high."""
         padding = (b.weight == 0).unsqueeze(-1)
-        low = b.x.masked_fill(padding, torch.inf).amin(-2)
-        high = b.x.masked_fill(padding, -torch.inf).amax(-2)
-        two = ((b.x == low.unsqueeze(-2)) | (b.x == high.unsqueeze(-2)) | padding).all(-2)
+        low = b.x_dense.masked_fill(padding, torch.inf).amin(-2)
+        high = b.x_dense.masked_fill(padding, -torch.inf).amax(-2)
+        two = ((b.x_dense == low.unsqueeze(-2)) | (b.x_dense == high.unsqueeze(-2)) | padding).all(
+            -2
+        )
         share = (b.weight / b.weight.sum(-1, keepdim=True)).unsqueeze(-2)  # (..., 1, B)
-        mean = share @ b.x  # (..., 1, D)
-        spread = (share @ (b.x - mean).square()).squeeze(-2).sqrt()
+        mean = share @ b.x_dense  # (..., 1, D)
+        spread = (share @ (b.x_dense - mean).square()).squeeze(-2).sqrt()
         of_high = (mean.squeeze(-2) - low) / (high - low).clamp_min(1e-12)
         spread = spread.masked_fill(two, 0.0)
         return Facts(replica={"spread": spread, "low": low, "high": high, "of_high": of_high})
@@ -70,10 +72,10 @@ class Perturbation:
             b.facts[k][..., :1, :].unsqueeze(-2) for k in ("spread", "low", "high", "of_high")
         )
         # one draw per entry serves columns of either kind
-        u = b.draw.uniform(b.x.shape[-1], name).to(b.x.dtype)
+        u = b.draw.uniform(b.x_dense.shape[-1], name).to(b.x_dense.dtype)
         normal = torch.erfinv(2 * u - (1 - HALF_STEP)) * math.sqrt(2)
-        moved = torch.addcmul(b.x, spread, normal, value=self.noise)
-        swapped = torch.where(u < self.swap, low, b.x)
+        moved = torch.addcmul(b.x_dense, spread, normal, value=self.noise)
+        swapped = torch.where(u < self.swap, low, b.x_dense)
         swapped = torch.where(u < self.swap * of_high, high, swapped)
         return torch.where(spread > 0, moved, swapped)
 

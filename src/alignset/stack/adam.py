@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -12,6 +12,9 @@ from torch import Tensor
 from alignset.stack.net import Params
 
 BETA_1, BETA_2, EPS = 0.9, 0.999, 1e-8
+
+PIECE = 1 << 18
+"""Floats updated at a time on a CPU: four tensors of this size stay in the cache."""
 
 
 @dataclass
@@ -53,12 +56,13 @@ class StackedAdam:
         rate = self.lr * (-1.0 / (1.0 - BETA_1**self.steps))
         root = 1.0 / math.sqrt(1.0 - BETA_2**self.steps)
         for name, param in self.params.items():
-            g, m, v = grads[name], self.first[name], self.second[name]
-            g.addcmul_(param, _like(self.l2, param))
-            m.lerp_(g, 1.0 - BETA_1)
-            v.mul_(BETA_2).addcmul_(g, g, value=1.0 - BETA_2)
-            denominator = torch.sqrt(v, out=g).mul_(root).add_(EPS)
-            param.addcdiv_(m * _like(rate, param), denominator)
+            l2, lr = _like(self.l2, param), _like(rate, param)
+            for p, g, m, v in _pieces(param, grads[name], self.first[name], self.second[name]):
+                g.addcmul_(p, l2)
+                m.lerp_(g, 1.0 - BETA_1)
+                v.mul_(BETA_2).addcmul_(g, g, value=1.0 - BETA_2)
+                denominator = torch.sqrt(v, out=g).mul_(root).add_(EPS)
+                p.addcdiv_(m * lr, denominator)
 
     def rearranged(self, params: Params, take: Callable[[Tensor], Tensor]) -> StackedAdam:
         """Return the optimiser of a regridded stack; ``take`` maps old tensors to new ones."""
@@ -70,6 +74,19 @@ class StackedAdam:
             {k: take(v) for k, v in self.first.items()},
             {k: take(v) for k, v in self.second.items()},
         )
+
+
+def _pieces(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Cut large tensors along their slowest axis, so that a step reads memory once."""
+    param = tensors[0]
+    if param.numel() <= PIECE or param.device.type != "cpu":
+        yield tensors
+        return
+    axis = max(range(2, param.dim()), key=param.stride)
+    step = max(1, PIECE * param.shape[axis] // param.numel())
+    for start in range(0, param.shape[axis], step):
+        length = min(step, param.shape[axis] - start)
+        yield tuple(t.narrow(axis, start, length) for t in tensors)
 
 
 def _like(per_replica: Tensor, p: Tensor) -> Tensor:

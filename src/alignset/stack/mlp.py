@@ -17,6 +17,7 @@ from torch import Tensor
 
 from alignset.stack.net import Backbone, NetShape, Params
 from alignset.stack.random import uniform_like
+from alignset.stack.sparse import Block, SparseRows, feature_major
 from alignset.stack.workspace import Lease
 
 
@@ -72,14 +73,14 @@ class MLP(Backbone):
         bound = math.sqrt(6.0 / (fan_in or shape[1]))
         return uniform_like(seeds, stream, shape).mul_(2 * bound).sub_(bound).unsqueeze(1)
 
-    def apply(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+    def apply(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Return the logits (Q, C, B, K): a view of the feature-major (Q, C, K, B)."""
         del shape  # the parameters say it all
         flat = _ordered(params, len(blocks), self.depth)
         out: Tensor = _StackedMLP.apply(self.last_relu, len(blocks), *blocks, *flat)  # type: ignore[no-untyped-call]
         return out.transpose(-1, -2)
 
-    def features(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+    def features(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Return the last hidden layer (Q, C, B, H), without gradient."""
         del shape
         with torch.no_grad():
@@ -89,7 +90,7 @@ class MLP(Backbone):
         return hidden[-1].transpose(-1, -2)
 
     def tangent(
-        self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Tensor, ...]
+        self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Block, ...]
     ) -> Tensor:
         """Push a parameter direction forward: d logits (Q, C, B, K), without gradient."""
         del shape
@@ -111,6 +112,10 @@ class MLP(Backbone):
                 )
         return moved.transpose(-1, -2)
 
+    def for_sparse(self, params: Params) -> Params:
+        """Lay the first block's weights out by feature."""
+        return {**params, "w0.0": feature_major(params["w0.0"])}
+
     def working_set(self, shape: NetShape) -> int:
         """Count the hidden activations and the outputs of one row."""
         return self.depth * self.hidden + shape.outputs
@@ -124,10 +129,15 @@ def _ordered(params: Params, n_blocks: int, depth: int) -> tuple[Tensor, ...]:
     return tuple(params[name] for name in names)
 
 
-def _first_layer(weights: list[Tensor], bias: Tensor, blocks: list[Tensor], out: Tensor) -> Tensor:
+def _first_layer(weights: list[Tensor], bias: Tensor, blocks: list[Block], out: Tensor) -> Tensor:
     """W x + b into ``out`` (Q, C, H, B); one wide product where all replicas share x."""
     q, c, h, n_rows = out.shape
     for i, (weight, block) in enumerate(zip(weights, blocks, strict=True)):
+        if isinstance(block, SparseRows):
+            if i == 0:
+                out.copy_(bias.expand_as(out))
+            block.add_product(weight, out)
+            continue
         # slots of a problem row are either side by side (shared x) or apart (own x)
         shared = block.shape[1] == 1
         lead = (q, c * h) if shared else (q * c, h)
@@ -152,7 +162,7 @@ def _dense_layer(weight: Tensor, bias: Tensor, h: Tensor, out: Tensor) -> Tensor
 
 
 def _hidden_layers(
-    last_relu: bool, blocks: list[Tensor], flat: list[Tensor], lease: Lease
+    last_relu: bool, blocks: list[Block], flat: list[Tensor], lease: Lease
 ) -> list[Tensor]:
     """Return every hidden layer after its activation, feature-major (Q, C, H, B)."""
     n = len(blocks)
@@ -178,14 +188,15 @@ class _StackedMLP(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, last_relu: bool, n_blocks: int, *tensors: Tensor) -> Tensor:
+    def forward(ctx: Any, last_relu: bool, n_blocks: int, *tensors: Any) -> Tensor:
         blocks, flat = list(tensors[:n_blocks]), list(tensors[n_blocks:])
         lease = Lease(flat[0])
         hidden = _hidden_layers(last_relu, blocks, flat, lease)
         ctx.last_relu, ctx.n_blocks = last_relu, n_blocks
         # neither inputs nor outputs, so they may be kept here; the lease ends with the graph
         ctx.hidden, ctx.lease = hidden, lease
-        ctx.save_for_backward(*tensors)
+        ctx.sparse = {i: b for i, b in enumerate(blocks) if isinstance(b, SparseRows)}
+        ctx.save_for_backward(*(None if i in ctx.sparse else t for i, t in enumerate(tensors)))
         q, c, width, _ = flat[-2].shape
         out = flat[0].new_empty(q, c, width, blocks[0].shape[-2])
         return _dense_layer(flat[-2], flat[-1], hidden[-1], out)
@@ -193,7 +204,8 @@ class _StackedMLP(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         saved, hidden, n_hidden = ctx.saved_tensors, ctx.hidden, len(ctx.hidden)
-        blocks, flat = saved[: ctx.n_blocks], saved[ctx.n_blocks :]
+        blocks = [ctx.sparse.get(i, saved[i]) for i in range(ctx.n_blocks)]
+        flat = saved[ctx.n_blocks :]
         q, c = flat[0].shape[:2]
         lease = Lease(flat[0])
         out: list[Tensor | None] = []
@@ -217,9 +229,11 @@ class _StackedMLP(torch.autograd.Function):
         return None, None, *back, *reversed(out)
 
 
-def _first_layer_grad(g: Tensor, block: Tensor, shape: torch.Size) -> Tensor:
-    """Return g x^T; computed as (x g^T)^T, whose long axis suits the product when D is small."""
+def _first_layer_grad(g: Tensor, block: Block, shape: torch.Size) -> Tensor:
+    """Return g x; computed as (x^T g^T)^T, whose long axis suits the product when D is small."""
     q, c, h, _ = shape
+    if isinstance(block, SparseRows):
+        return block.weight_gradient(g.reshape(q, c, h, -1))
     shared = block.shape[1] == 1
     lead = (q, c * h) if shared else (q * c, h)
     x = block[:, 0] if shared else block.reshape(q * c, *block.shape[2:])

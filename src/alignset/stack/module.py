@@ -13,6 +13,7 @@ from torch.func import functional_call, vmap
 
 from alignset.stack.net import Backbone, NetShape, Params
 from alignset.stack.random import stream_key
+from alignset.stack.sparse import Block, SparseRows
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,11 @@ class Module(Backbone):
             for name in copies[0]
         }
 
-    def _call(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+    def _call(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         # the skeleton only lends its forward; its own weights are replaced by ``params``
         skeleton = _skeleton(self.factory, shape)
-        x = torch.cat([b.expand(*_leading(blocks), *b.shape[2:]) for b in blocks], dim=-1)
+        dense = [b.dense() if isinstance(b, SparseRows) else b for b in blocks]
+        x = torch.cat([b.expand(*_leading(blocks), *b.shape[2:]) for b in dense], dim=-1)
 
         def one(p: Params, rows: Tensor) -> Tensor:
             out: Tensor = functional_call(skeleton, p, (rows,))
@@ -61,11 +63,11 @@ class Module(Backbone):
             return vmap(vmap(one, in_dims=(0, None)), in_dims=(0, 0))(params, x[:, 0])
         return vmap(vmap(one))(params, x)
 
-    def apply(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+    def apply(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Return the outputs (Q, C, B, K)."""
         return self._call(shape, params, blocks)
 
-    def features(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+    def features(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Refuse: a foreign module does not say which layer is the last hidden one."""
         del shape, params, blocks
         raise ValueError(
@@ -74,7 +76,7 @@ class Module(Backbone):
         )
 
     def tangent(
-        self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Tensor, ...]
+        self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Block, ...]
     ) -> Tensor:
         """Push a parameter direction forward: the derivative of a gradient by its cotangent."""
         # not torch.func.jvp, which warns of its own use of torch.jit
@@ -125,5 +127,5 @@ def _build(factory: Factory, shape: NetShape, seed: int) -> nn.Module:
     return module
 
 
-def _leading(blocks: tuple[Tensor, ...]) -> tuple[int, int]:
+def _leading(blocks: tuple[Block, ...]) -> tuple[int, int]:
     return max(b.shape[0] for b in blocks), max(b.shape[1] for b in blocks)

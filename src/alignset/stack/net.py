@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from alignset.stack.sparse import Block
+
 Params = dict[str, Tensor]
 """Parameter name -> tensor of shape (Q, C, ...): Q problem rows, C replicas in each."""
 
@@ -38,18 +40,22 @@ class Backbone(ABC):
         """Return initial parameters of shape (P, 1, ...), one per seed."""
 
     @abstractmethod
-    def apply(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+    def apply(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Map blocks (Q, 1, B, D_i) to outputs (Q, C, B, K)."""
 
     @abstractmethod
-    def features(self, shape: NetShape, params: Params, blocks: tuple[Tensor, ...]) -> Tensor:
+    def features(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Map blocks to the last hidden layer after its activation, (Q, C, B, H)."""
 
     @abstractmethod
     def tangent(
-        self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Tensor, ...]
+        self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Block, ...]
     ) -> Tensor:
         """Directional derivative of the outputs along ``direction`` in parameter space."""
+
+    def for_sparse(self, params: Params) -> Params:
+        """Return the same parameters in the memory layout that sparse first blocks want."""
+        return params
 
     @abstractmethod
     def working_set(self, shape: NetShape) -> int:
@@ -74,19 +80,19 @@ class Net:
     shape: NetShape
     params: Params
 
-    def __call__(self, *blocks: Tensor) -> Tensor:
+    def __call__(self, *blocks: Block) -> Tensor:
         """Return the outputs (..., B, K) for input blocks (..., B, D_i)."""
         return self.backbone.apply(self.shape, self.params, blocks)
 
-    def features(self, *blocks: Tensor) -> Tensor:
+    def features(self, *blocks: Block) -> Tensor:
         """Return the last hidden layer (..., B, H)."""
         return self.backbone.features(self.shape, self.params, blocks)
 
-    def tangent(self, direction: Params, *blocks: Tensor) -> Tensor:
+    def tangent(self, direction: Params, *blocks: Block) -> Tensor:
         """Return d outputs / d epsilon at params + epsilon * direction."""
         return self.backbone.tangent(self.shape, self.params, direction, blocks)
 
-    def gradient(self, loss: Callable[[Tensor], Tensor], *blocks: Tensor) -> Params:
+    def gradient(self, loss: Callable[[Tensor], Tensor], *blocks: Block) -> Params:
         """Return d loss(outputs) / d params, (Q, C, ...); ``loss`` gives one number per replica.
 
         The networks' own parameters are left alone, so that a frozen network may be asked too.

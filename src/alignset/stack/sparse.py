@@ -1,0 +1,105 @@
+"""Sparse feature rows that are multiplied, never densified.
+
+A batch of one problem is kept by column (CSC): both products a first layer needs then walk the
+weights and the gradient row by row and touch only one small matrix at random, which is three
+times faster than walking the rows of the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+DENSE_ABOVE = 0.1
+"""Share of non-zeros from which dense products are faster."""
+
+MIN_FEATURES = 256
+"""Fewer columns than this are multiplied dense."""
+
+
+def worth_it(matrix: Any) -> bool:
+    """Tell whether sparse products pay for this matrix."""
+    n, d = matrix.shape
+    return bool(d >= MIN_FEATURES and matrix.nnz < DENSE_ABOVE * max(n, 1) * d)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """Rows of Q problems as sparse matrices; stands for a dense block (Q, 1, B, D).
+
+    Parameters
+    ----------
+    columns : list of CSC matrices of shape (B, D)
+    device : torch.device
+        Where products end up; matrices are sent there when they are used.
+
+    Examples
+    --------
+    >>> identity = scipy.sparse.csc_matrix(np.eye(3, dtype=np.float32))
+    >>> rows = SparseRows([identity], torch.device("cpu"))
+    >>> rows.shape, rows.dense()[0, 0, 1]
+    (torch.Size([1, 1, 3, 3]), tensor([0., 1., 0.]))
+    """
+
+    columns: list[Any]
+    device: torch.device
+
+    @property
+    def shape(self) -> torch.Size:
+        """Shape of the dense block this stands for."""
+        return torch.Size((len(self.columns), 1, *self.columns[0].shape))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the values."""
+        return torch.float32 if self.columns[0].dtype == np.float32 else torch.float64
+
+    @property
+    def requires_grad(self) -> bool:
+        """Features are data."""
+        return False
+
+    def dense(self) -> Tensor:
+        """Return the block as a dense tensor; for the few methods that do arithmetic on x."""
+        blocks = [torch.from_numpy(c.toarray()) for c in self.columns]
+        return torch.stack(blocks).unsqueeze(1).to(self.device)
+
+    def add_product(self, weight: Tensor, out: Tensor) -> None:
+        """``out`` (Q, C, H, B) += ``weight`` (Q, C, H, D) x^T, one product for all C replicas."""
+        q, c, h, n_rows = out.shape
+        wide = weight.permute(0, 3, 1, 2).reshape(q, -1, c * h)  # (Q, D, C*H), a view if D-major
+        for i in range(q):
+            product = self._times(self.columns[i], wide[i])
+            out[i].view(c * h, n_rows).add_(product.T)
+
+    def weight_gradient(self, g: Tensor) -> Tensor:
+        """Return g x as (Q, C, H, D), D-major, for the gradient ``g`` (Q, C, H, B)."""
+        q, c, h, n_rows = g.shape
+        tall = g.reshape(q, c * h, n_rows).transpose(1, 2).contiguous()  # (Q, B, C*H)
+        parts = [self._times(self.columns[i].T, tall[i]) for i in range(q)]
+        flat = parts[0].unsqueeze(0) if q == 1 else torch.stack(parts)
+        return flat.reshape(q, -1, c, h).permute(0, 2, 3, 1)
+
+    def _times(self, matrix: Any, dense: Tensor) -> Tensor:
+        if self.device.type == "cpu":
+            return torch.from_numpy(matrix @ dense.detach().numpy())
+        rows = matrix.tocsr()
+        starts, index, values = (
+            torch.from_numpy(a).to(self.device) for a in (rows.indptr, rows.indices, rows.data)
+        )
+        sparse = torch.sparse_csr_tensor(starts, index, values, size=rows.shape)
+        product: Tensor = sparse @ dense
+        return product
+
+
+Block = Tensor | SparseRows
+"""What a network reads: a dense block (Q, 1 or C, B, D) or sparse rows."""
+
+
+def feature_major(weight: Tensor) -> Tensor:
+    """Return the same weights (Q, C, H, D) laid out so that a sparse product needs no copy."""
+    return weight.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1)
