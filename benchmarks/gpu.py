@@ -1,4 +1,4 @@
-"""Training on a GPU: many replicas of the two-stage method as one stack, and agreement with the CPU.
+"""Training on a GPU: many replicas of the two-stage method as one stack; agreement with the CPU.
 
     python benchmarks/gpu.py [--replicas 2000] [--profile]
 

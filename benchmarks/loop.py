@@ -1,8 +1,8 @@
 """The baseline of the speed benchmarks: one model at a time, in plain PyTorch.
 
 The same protocol as the engine: two hidden ReLU layers, He-uniform, Adam with coupled L2, five
-mini-batches per epoch reshuffled every epoch, validation scored by the same metric every epoch, best
-weights kept. Written the way a careful researcher writes it; nothing is slowed down on purpose.
+mini-batches reshuffled every epoch, validation scored by the same metric every epoch, best weights
+kept. Written the way a careful researcher writes it; nothing is slowed down on purpose.
 Run as a script it trains its share of the replicas on one thread and prints the seconds it took.
 """
 

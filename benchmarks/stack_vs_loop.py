@@ -91,9 +91,7 @@ def main() -> int:
     problem = make_problems(1)[0]
     sizes = len(problem.train), int(problem.train.reviewed.sum())
     print(f"{cores} cores, matrix peak {peak:.0f} GFLOP/s, {args.replicas} replicas")
-    print(
-        f"{'method':10} {'width':>5} {'loop s':>8} {'stack s':>8} {'ratio':>6} {'target':>6} {'of peak':>8}"
-    )
+    print("method     width   loop s  stack s  ratio target  of peak")
     rows = []
     for hidden, target in TARGETS.items():
         for method in METHODS:

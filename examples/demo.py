@@ -34,9 +34,7 @@ SEEDS, CONFIGS, RATES = 3, 10, (0.3, 0.5)
 def make_problems() -> list[Problem]:
     data = make_synthetic_released()
     table, w = data.table, data.noise_coefficients
-    noise = flip_by_features(
-        table.y, table.X, table.group, rate=RATES, coefficients=w, lowest=True
-    )
+    noise = flip_by_features(table.y, table.X, table.group, rate=RATES, coefficients=w, lowest=True)
     return [split(table, noise.y_seen, share=0.10, seed=seed) for seed in range(SEEDS)]
 
 
@@ -56,9 +54,7 @@ def draw(fits: dict[str, Fits], problems: list[Problem], path: Path) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     problem = problems[0]
     for name, one in fits.items():
-        curve = equalized_odds(
-            problem.test.y_true, test_score(one, problem, 0), problem.test.group
-        )
+        curve = equalized_odds(problem.test.y_true, test_score(one, problem, 0), problem.test.group)
         tau = np.linspace(0, 1, 401)
         left.plot(tau, curve.at(tau), label=name)
     left.set(xlabel="threshold τ", ylabel="equalized odds EO(τ)", ylim=(0.75, 1.005))

@@ -32,9 +32,7 @@ ALPHAS = {name: LogUniform(0.1, 10.0) for name in ("alpha_1", "alpha_2", "gamma"
 def make_problems(rates: list[float], seeds: int):
     data = make_synthetic_released()
     table, w = data.table, data.noise_coefficients
-    noise = flip_by_features(
-        table.y, table.X, table.group, rate=rates, coefficients=w, lowest=True
-    )
+    noise = flip_by_features(table.y, table.X, table.group, rate=rates, coefficients=w, lowest=True)
     return [split(table, noise.y_seen, share=0.1, seed=seed) for seed in range(seeds)]
 
 
