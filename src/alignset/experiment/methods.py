@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
@@ -32,14 +31,8 @@ def method_classes() -> dict[str, type[Method]]:
     }
 
 
-def library_names() -> dict[str, str]:
-    """Name in an experiment -> class name: ``co_teaching`` -> ``CoTeaching``."""
-    bump = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-    return {bump.sub("_", name).lower(): name for name in method_classes()}
-
-
 def describe_method(name: str, settings: Mapping[str, Any], *, fully_reviewed: bool) -> Plain:
-    """Return class, version and every field of a method as plain data.
+    """Return a method as plain data.
 
     Parameters
     ----------
@@ -55,11 +48,16 @@ def describe_method(name: str, settings: Mapping[str, Any], *, fully_reviewed: b
     for key in settings:
         if key not in known:
             raise ValueError(f"{name} has no setting {key!r}; it has {', '.join(sorted(known))}.")
+    return describe_made(_make(kind, settings), fully_reviewed=fully_reviewed)
+
+
+def describe_made(method: Method, *, fully_reviewed: bool = False) -> Plain:
+    """Return class, version and every field of a method as plain data."""
     return {
-        "class": name,
+        "class": type(method).__name__,
         # a method whose algorithm changes says so: version: ClassVar[int] = 2
-        "version": int(getattr(kind, "version", 1)),
-        "fields": asdict(_make(kind, settings)),
+        "version": int(getattr(method, "version", 1)),
+        "fields": asdict(method),
         "fully_reviewed": fully_reviewed,
     }
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from alignset.experiment.datasets import FEATURES, GENERATED, SOURCE_NAMES
-from alignset.experiment.methods import describe_method, library_names, method_classes
+from alignset.experiment.methods import describe_made, describe_method, method_classes
 from alignset.experiment.problems import NOISE_KINDS
 from alignset.experiment.section import Section, is_number, read_toml
+from alignset.methods.registry import METHODS
 
 Plain = dict[str, Any]
 
@@ -55,11 +56,10 @@ class Protocol:
         """Return a method by its name here, or else by the library's."""
         if name in self.methods:
             return self.methods[name]
-        known = library_names()
-        if name not in known:
-            accepted = ", ".join(sorted({*self.methods, *known}))
+        if name not in METHODS:
+            accepted = ", ".join(sorted({*self.methods, *METHODS}))
             raise ValueError(f"no method {name!r}; there are {accepted}.")
-        return {"method": describe_method(known[name], {}, fully_reviewed=False), "stopping": None}
+        return {"method": describe_made(METHODS[name]()), "stopping": None}
 
 
 def read_protocol(path: Path, name: str) -> Protocol:

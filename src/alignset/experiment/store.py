@@ -79,18 +79,12 @@ class Store:
 
     def statuses(self) -> dict[str, str]:
         """Key -> "done" or "failed", of every cell."""
-        if not self.path.exists():
-            return {}
-        with self._connection() as connection:
-            return dict(connection.execute("SELECT key, status FROM cells"))
+        return dict(self._select("SELECT key, status FROM cells"))
 
     def strangers(self, cells: Iterable[Cell]) -> int:
         """Count rows that bear the name of one of ``cells`` but were made with other settings."""
-        if not self.path.exists():
-            return 0
-        with self._connection() as connection:
-            found = connection.execute(f"SELECT key, {', '.join(_IDENTITY)} FROM cells")
-            keys = {tuple(row[1:]): row[0] for row in found}
+        found = self._select(f"SELECT key, {', '.join(_IDENTITY)} FROM cells")
+        keys = {tuple(row[1:]): row[0] for row in found}
         return sum(keys.get(cell.identity, cell.key) != cell.key for cell in cells)
 
     def frame(self) -> pd.DataFrame:
@@ -122,31 +116,44 @@ class Store:
         """Write :meth:`summary` as CSV, to five decimals."""
         self.summary().round({"mean": 5, "sd": 5}).to_csv(path, index=False, lineterminator="\n")
 
+    def _select(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return rows, none from a file that is not there or was only just made."""
+        if not self.path.exists():
+            return []
+        with self._connection(reading=True) as connection:
+            return connection.execute(sql).fetchall() if self._format(connection) else []
+
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _connection(self, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
         try:
             with closing(sqlite3.connect(self.path, timeout=60)) as connection:
-                self._prepare(connection)
+                if not self._format(connection) and not reading:
+                    self._make(connection)
                 yield connection
         except sqlite3.DatabaseError as error:
             if "not a database" not in str(error):
                 raise
             raise ValueError(f"{self.path} is not a store of results: {error}.") from None
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        (found,) = connection.execute("PRAGMA user_version").fetchone()
-        if found == _FORMAT:
-            return
+    def _format(self, connection: sqlite3.Connection) -> int:
+        """Return the format of the file, 0 if it is empty; refuse another one than ours."""
+        found = int(connection.execute("PRAGMA user_version").fetchone()[0])
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables:
+        if found != _FORMAT and (found or tables):
             raise ValueError(
                 f"{self.path} has format {found} but this version of alignset writes {_FORMAT}; "
                 "use another file."
             )
+        return found
+
+    @staticmethod
+    def _make(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
-        with connection:
-            connection.execute(_TABLE)
-            connection.execute(f"PRAGMA user_version = {_FORMAT}")
+        # one transaction: a process killed in between must not leave half a store
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(_TABLE)
+        connection.execute(f"PRAGMA user_version = {_FORMAT}")
+        connection.commit()
 
 
 def _row(record: Record) -> tuple[Any, ...]:

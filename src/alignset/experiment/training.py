@@ -146,6 +146,9 @@ def _record(cell: Cell, problem: Problem, choice: Choice, trainer: Trainer) -> R
     if reason:
         return Record(cell, "failed", reason, epochs=choice.epochs, config=choice.config)
     assert problem.test is not None, "an experiment always has test rows"
+    reason = _empty_cell(problem.test, problem)
+    if reason:
+        return Record(cell, "failed", reason, epochs=choice.epochs, config=choice.config)
     prob = choice.fits.probability(problem.test.X, choice.problem)[0]
     if not np.isfinite(prob).all():
         return Record(cell, "failed", "diverged: NaN on the test rows", config=choice.config)
@@ -157,6 +160,15 @@ def _record(cell: Cell, problem: Problem, choice: Choice, trainer: Trainer) -> R
         score=choice.score,
         epochs=choice.epochs,
     )
+
+
+def _empty_cell(test: Part, problem: Problem) -> str:
+    """Say which group lacks which class among the test rows, for then no AUEOC is defined."""
+    for g in range(problem.n_groups):
+        for k in range(problem.n_classes):
+            if not ((test.group == g) & (test.y_true == k)).any():
+                return f"no test row of group {g} has class {k}, so the metrics are not defined"
+    return ""
 
 
 def _divergence(cell: Cell, problem: Problem, choice: Choice, trainer: Trainer) -> str:
