@@ -18,6 +18,9 @@ from alignset.experiment.training import Advance, train_cohort
 
 Results = Iterator[list[Record]]
 
+TIMEOUT = 20
+"""Seconds to wait for a Dask scheduler to answer."""
+
 
 class Engine(ABC):
     """Trains cohorts and yields their records as they come, each cohort once."""
@@ -92,7 +95,7 @@ def _connect(address: str) -> Any:
             "the Dask engine needs the package distributed; install alignset[dask]."
         ) from None
     try:
-        return client(address, timeout=20)
+        return client(address, timeout=TIMEOUT)
     except OSError as error:
         raise ValueError(
             f"no Dask scheduler answers at {address} ({error}); start one with "
