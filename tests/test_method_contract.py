@@ -108,7 +108,10 @@ def check_a_step_moves_exactly_the_networks_it_names(method, configs=CONFIGS):
         for step in stage.steps:
             stack = training._fresh_stack(stage, rows)
             before = copied(stack.params)
-            training._train_epoch(replace(stage, steps=(step,)), stack, rows, shuffler, 1)
+            alone = replace(stage, steps=(step,))
+            if stage.each_epoch is not None:
+                training._look(stage.each_epoch, stack, rows)
+            training._train_epoch(alone, stack, rows, shuffler, torch.tensor(1), turn=0)
             for name, params in stack.params.items():
                 frozen = unchanged(before[name], params)
                 if name in step.trains:

@@ -28,7 +28,7 @@ def rows_of(these, multiple=5, **options):
 def dealt(rows, problem, *, seeds=(0, 1, 2), epoch=1, n_batches=5):
     """The batches of one epoch for the grid rows ``problem``."""
     shuffler = Shuffler(torch.tensor(seeds), "train", n_batches)
-    return list(shuffler.epoch(rows, torch.tensor(problem), epoch, FactTable()))
+    return list(shuffler.epoch(rows, torch.tensor(problem), torch.tensor(epoch), FactTable()))
 
 
 def members(batch, q):
@@ -97,7 +97,7 @@ def test_every_epoch_seed_and_stream_deals_anew():
 
     def first(seeds=(0, 1, 2), epoch=1, stream="train"):
         shuffler = Shuffler(torch.tensor(seeds), stream, 5)
-        b = next(iter(shuffler.epoch(rows, torch.tensor([1]), epoch, FactTable())))
+        b = next(iter(shuffler.epoch(rows, torch.tensor([1]), torch.tensor(epoch), FactTable())))
         return members(b, 0), drawn(b, 0, members(b, 0))
 
     base = first()

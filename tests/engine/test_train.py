@@ -225,7 +225,7 @@ def test_steps_take_turns_epoch_by_epoch_or_batch_by_batch():
 
     def noting(step, name):
         def loss(nets, b, h):
-            calls.append((b.epoch, name))
+            calls.append((int(b.epoch), name))
             return step.loss(nets, b, h)
 
         return replace(step, loss=loss)
@@ -274,7 +274,7 @@ def test_a_loss_may_remember_something_about_its_rows():
 
     def loss(nets, b, h):
         b.remember("visits", b.facts["visits"] + 1)
-        finals.append((b.epoch, b.facts["visits"].unique().tolist()))
+        finals.append((int(b.epoch), b.facts["visits"].unique().tolist()))
         return loss_known(nets, b, h)
 
     stage = Stage("train", (Step(loss, ("theta",)),), begin=begin)

@@ -112,7 +112,7 @@ class Rows:
         return self.y_seen.shape[1]
 
     def batch(
-        self, problem: Tensor, index: Tensor, key: Tensor, epoch: int, facts: FactTable
+        self, problem: Tensor, index: Tensor, draw: Draws, epoch: Tensor, facts: FactTable
     ) -> Batch:
         """Rows ``index`` (Q, B) of grid rows ``problem`` (Q,) as a batch."""
         flat = (problem[:, None] * self.n_rows + index).reshape(-1)
@@ -129,15 +129,18 @@ class Rows:
             n_classes=self.kind.n_classes,
             n_groups=self.kind.n_groups,
             epoch=epoch,
-            draw=Draws(key[:, None, None], index.unsqueeze(1)),
+            draw=draw,
             facts=facts.at(index, self.n_rows),
             remember=facts.writer(index),
         )
 
-    def everything(self, problem: Tensor, facts: FactTable, epoch: int = 0) -> Batch:
+    def everything(self, problem: Tensor, facts: FactTable, epoch: Tensor | None = None) -> Batch:
         """All rows as one batch, padding included."""
         index = torch.arange(self.n_rows, device=problem.device).expand(len(problem), -1)
-        return self.batch(problem, index, torch.zeros_like(problem), epoch, facts)
+        draw = Draws(torch.zeros_like(problem)[:, None, None], index.unsqueeze(1))
+        return self.batch(
+            problem, index, draw, problem.new_zeros(()) if epoch is None else epoch, facts
+        )
 
 
 class FactTable:
@@ -203,18 +206,20 @@ class Shuffler:
     stream: str
     n_batches: int
 
-    def epoch(self, rows: Rows, problem: Tensor, epoch: int, facts: FactTable) -> Iterator[Batch]:
-        """Yield the batches of one epoch for grid rows ``problem`` (Q,)."""
+    def epoch(
+        self, rows: Rows, problem: Tensor, epoch: Tensor, facts: FactTable
+    ) -> Iterator[Batch]:
+        """Yield the batches of one epoch, a () tensor, for grid rows ``problem`` (Q,)."""
         order = self._order(rows, epoch)[problem]
         # strided, so that padding spreads evenly and membership does not depend on it
         dealt = order.reshape(len(problem), -1, self.n_batches).transpose(1, 2)
-        draws = stream_key(self.seeds, self.stream + ".draws")[problem]
+        key = stream_key(self.seeds, self.stream + ".draws")[problem][:, None, None]
         for j in range(self.n_batches):
-            key = mix(draws ^ mix(torch.full_like(draws, epoch * self.n_batches + j)))
-            yield rows.batch(problem, dealt[:, j], key, epoch, facts)
+            draw = Draws(key, dealt[:, None, j], epoch * self.n_batches + j)
+            yield rows.batch(problem, dealt[:, j], draw, epoch, facts)
 
-    def _order(self, rows: Rows, epoch: int) -> Tensor:
-        key = stream_key(self.seeds, f"{self.stream}.shuffle.{epoch}")
+    def _order(self, rows: Rows, epoch: Tensor) -> Tensor:
+        key = mix(stream_key(self.seeds, self.stream + ".shuffle") ^ mix(epoch))
         position = torch.arange(rows.n_rows, device=key.device)
         rank = mix(key[:, None] ^ mix(position))
         last = torch.iinfo(torch.int64).max

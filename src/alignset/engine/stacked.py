@@ -41,6 +41,7 @@ class Stacked:
         self.problem = torch.as_tensor(self.grid.problem, device=device)
         self.h = Hyper(**self.hyper)
         self.nets = self._bind(self.params)
+        self._learned: set[str] = set()
         self.validation: Batch | None = None  # the same rows every epoch, until repacked
 
     def _bind(self, weights: Weights) -> Nets:
@@ -64,9 +65,15 @@ class Stacked:
 
     def learn(self, facts: Facts) -> None:
         """Take facts worked out by a hook."""
-        full = self.grid.shape
-        self.facts.replica.update({k: _full(v, full) for k, v in facts.replica.items()})
-        self.facts.row.update({k: _full(v, full) for k, v in facts.row.items()})
+        for known, new in ((self.facts.replica, facts.replica), (self.facts.row, facts.row)):
+            for name, value in new.items():
+                fresh = _full(value, self.grid.shape)
+                # in place where possible: a recorded epoch reads the tensor it was recorded with
+                if name in self._learned and known[name].shape == fresh.shape:
+                    known[name].copy_(fresh)
+                else:
+                    known[name] = fresh
+                    self._learned.add(name)
 
     @torch.no_grad()
     def keep(self, improved: Tensor) -> None:

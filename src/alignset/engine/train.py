@@ -9,16 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from alignset.engine.graphs import EagerEpochs, GraphedEpochs
 from alignset.engine.rows import FactTable, Kind, Rows, Shuffler
 from alignset.engine.stacked import Stacked, Weights
 from alignset.engine.stopping import FixedLength, Stopping
-from alignset.methods.base import Batch, Method, Stage, Step
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.split import Part, Problem
 from alignset.stack import Backbone, Grid
 from alignset.stack.workspace import workspace
 
 Score = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
 """(prob (..., n, K), y, group, where (..., n), n_groups) -> (...), higher is better."""
+
+Hook = Callable[[Nets, Batch, Hyper], Facts]
 
 REPACK_BELOW = 0.8
 """Repack a stack when the running share of its slots falls below this."""
@@ -100,17 +103,41 @@ class Training:
         shuffler = Shuffler(self.seeds, stage.name, self.recipe.n_batches)
         stopping = self.recipe.stopping if stage.epochs is None else FixedLength()
         limit = self.recipe.max_epochs if stage.epochs is None else stage.epochs
-        stack.stop = stopping.begin(self._score(stage, stack, 0))
+        clock = torch.zeros((), dtype=torch.int64, device=self.recipe.device)
+        stack.stop = stopping.begin(self._score(stage, stack, clock))
         stack.stop["epochs"] = torch.zeros_like(stack.stop["best"])
+
+        def train(turn: int) -> None:
+            clock.add_(1)
+            self._train_epoch(stage, stack, rows, shuffler, clock, turn)
+
+        epochs = self._epochs(rows, train, lambda: self._score(stage, stack, clock))
         for epoch in range(1, limit + 1):
-            self._train_epoch(stage, stack, rows, shuffler, epoch)
+            if stage.each_epoch is not None:
+                self._look(stage.each_epoch, stack, rows, clock + 1)
+            step = (epoch - 1) * (self.recipe.n_batches if stage.per_batch else 1)
+            score = epochs.run(step % len(stage.steps))
             stack.stop["epochs"] += stack.stop["running"]
-            stack.keep(stopping.update(stack.stop, epoch, self._score(stage, stack, epoch)))
+            stack.keep(stopping.update(stack.stop, epoch, score))
             repacked = self._repack(stack, results, epoch)
             if repacked is None:
                 return
-            stack = repacked
+            if repacked is not stack:
+                stack = repacked
+                epochs.repacked()
         stack.save(self.weights, results)
+
+    def _epochs(
+        self, rows: Rows, train: Callable[[int], None], score: Callable[[], Tensor]
+    ) -> EagerEpochs:
+        recorded = self.recipe.device != "cpu" and not rows.x.kept_sparse
+        return (GraphedEpochs if recorded else EagerEpochs)(train, score)
+
+    @staticmethod
+    @torch.no_grad()
+    def _look(hook: Hook, stack: Stacked, rows: Rows, epoch: Tensor | None = None) -> None:
+        everything = rows.everything(stack.problem, stack.facts, epoch)
+        stack.learn(hook(stack.nets, everything, stack.h))
 
     def _stage_rows(self, stage: Stage) -> Rows:
         parts = self.parts
@@ -131,23 +158,23 @@ class Training:
             )
         stack.facts = self.facts.copy()
         if stage.begin is not None:
-            with torch.no_grad():
-                everything = rows.everything(stack.problem, stack.facts)
-                stack.learn(stage.begin(stack.nets, everything, stack.h))
+            self._look(stage.begin, stack, rows)
         self.facts = stack.facts.copy()
         stack.start(trained, stage.average is not None)
         return stack
 
     def _train_epoch(
-        self, stage: Stage, stack: Stacked, rows: Rows, shuffler: Shuffler, epoch: int
+        self,
+        stage: Stage,
+        stack: Stacked,
+        rows: Rows,
+        shuffler: Shuffler,
+        epoch: Tensor,
+        turn: int,
     ) -> None:
-        if stage.each_epoch is not None:
-            with torch.no_grad():
-                everything = rows.everything(stack.problem, stack.facts, epoch)
-                stack.learn(stage.each_epoch(stack.nets, everything, stack.h))
         for j, batch in enumerate(shuffler.epoch(rows, stack.problem, epoch, stack.facts)):
-            turn = (epoch - 1) * shuffler.n_batches + j if stage.per_batch else epoch - 1
-            steps = stage.steps if stage.together else (stage.steps[turn % len(stage.steps)],)
+            now = turn + j if stage.per_batch else turn
+            steps = stage.steps if stage.together else (stage.steps[now % len(stage.steps)],)
             for step in steps:
                 self._take_step(step, stack, batch)
                 if stage.average is not None:
@@ -163,11 +190,11 @@ class Training:
         for leaf in leaves:
             leaf.requires_grad_(False)
         for name in step.trains:
-            own = {key: next(grads).contiguous() for key in stack.params[name]}
+            own = {key: _own(next(grads)) for key in stack.params[name]}
             stack.adam[name].step(own)
 
     @torch.no_grad()
-    def _score(self, stage: Stage, stack: Stacked, epoch: int) -> Tensor:
+    def _score(self, stage: Stage, stack: Stacked, epoch: Tensor) -> Tensor:
         if stack.validation is None:
             stack.validation = self.validation.everything(stack.problem, FactTable())
         b = stack.validation
@@ -179,7 +206,7 @@ class Training:
             score = self.recipe.score(prob, b.y_true, b.group, b.weight, b.n_groups)
         # without a validation row there is nothing to look at: the last epoch is the best one
         nothing = b.weight.sum(-1) == 0
-        return torch.where(nothing, float(epoch), score).expand(stack.grid.shape)
+        return torch.where(nothing, epoch.to(score.dtype), score).expand(stack.grid.shape)
 
     def _repack(self, stack: Stacked, results: dict[str, Tensor], epoch: int) -> Stacked | None:
         """Drop replicas that stopped; None when none is left."""

@@ -41,8 +41,8 @@ class Batch:
     weight : Tensor of shape (..., B)
         How much each row counts; zero on padding.
     n_classes, n_groups : int
-    epoch : int
-        Epoch within the stage, from 1.
+    epoch : int64 Tensor of shape ()
+        Epoch within the stage, from 1; a tensor, because recorded epochs are replayed.
     draw : Draws
         The only source of randomness.
     facts : mapping of str to Tensor
@@ -66,7 +66,7 @@ class Batch:
     weight: Tensor
     n_classes: int
     n_groups: int
-    epoch: int
+    epoch: Tensor
     draw: Draws
     facts: Mapping[str, Tensor] = field(default_factory=dict)
     remember: Callable[[str, Tensor], None] = _forget

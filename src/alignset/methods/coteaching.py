@@ -86,7 +86,7 @@ class CoTeaching(Method):
 
     def forget_rate(self, b: Batch, h: Hyper) -> Tensor:
         """R(t) (..., G)."""
-        done = torch.full_like(h.exponent, b.epoch - 1)
+        done = torch.zeros_like(h.exponent) + (b.epoch - 1)
         ramp = (done**h.exponent / self.ramp_epochs).clamp_max(1.0)
         return b.facts["rho"] * ramp.unsqueeze(-1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -40,11 +39,13 @@ class StackedAdam:
     params: Params
     lr: Tensor
     l2: Tensor
-    steps: int = 0
+    steps: Tensor | None = None
     first: Params = field(default_factory=dict)
     second: Params = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.steps is None:  # on the device, so that a recorded step counts too
+            self.steps = torch.zeros((), dtype=torch.float64, device=self.lr.device)
         if not self.first:
             self.first = {k: torch.zeros_like(v) for k, v in self.params.items()}
             self.second = {k: torch.zeros_like(v) for k, v in self.params.items()}
@@ -52,9 +53,10 @@ class StackedAdam:
     @torch.no_grad()
     def step(self, grads: Params) -> None:
         """Take one step; ``grads`` is overwritten."""
+        assert self.steps is not None
         self.steps += 1
-        rate = self.lr * (-1.0 / (1.0 - BETA_1**self.steps))
-        root = 1.0 / math.sqrt(1.0 - BETA_2**self.steps)
+        rate = self.lr * (-1.0 / (1.0 - BETA_1**self.steps)).to(self.lr.dtype)
+        root = (1.0 - BETA_2**self.steps).rsqrt().to(self.lr.dtype)
         for name, param in self.params.items():
             l2, lr = _like(self.l2, param), _like(rate, param)
             for p, g, m, v in _pieces(param, grads[name], self.first[name], self.second[name]):

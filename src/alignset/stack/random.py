@@ -66,9 +66,11 @@ class Draws:
     Parameters
     ----------
     key : int64 Tensor of shape (..., 1)
-        One key per problem, already mixed with stage, epoch and step.
+        One key per problem and stage.
     row : int64 Tensor of shape (..., B)
         Each row's position in its own problem, so that padding and stacking change nothing.
+    step : int64 Tensor of shape (), optional
+        Mixed into the key when numbers are asked for, so that steps that draw nothing pay nothing.
 
     Notes
     -----
@@ -83,10 +85,12 @@ class Draws:
 
     key: Tensor
     row: Tensor
+    step: Tensor | None = None
 
     def uniform(self, k: int, stream: str = "uniform") -> Tensor:
         """Return (..., B, k) numbers in [0, 1)."""
-        key = stream_key(self.key, stream).unsqueeze(-1)
+        mixed = self.key if self.step is None else mix(self.key ^ mix(self.step))
+        key = stream_key(mixed, stream).unsqueeze(-1)
         position = self.row.unsqueeze(-1) * k + torch.arange(k, device=self.row.device)
         return uniform(key, position)
 

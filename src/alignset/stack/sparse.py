@@ -39,6 +39,7 @@ class SparseRows:
 
     Examples
     --------
+    >>> import scipy.sparse
     >>> identity = scipy.sparse.csc_matrix(np.eye(3, dtype=np.float32))
     >>> rows = SparseRows([identity], torch.device("cpu"))
     >>> rows.shape, rows.dense()[0, 0, 1]

@@ -1,0 +1,74 @@
+"""Epochs recorded once and replayed: on a GPU, launching kernels costs more than running them.
+
+An epoch of a stage is the same few hundred kernels every time, on the same tensors; only numbers
+that live on the device (the clock, optimiser steps) differ. So it is recorded as a CUDA graph and
+replayed with one launch, until the stack is repacked.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+class EagerEpochs:
+    """Run every epoch as it is written."""
+
+    def __init__(self, train: Callable[[int], None], score: Callable[[], Tensor]) -> None:
+        self.train, self.score = train, score
+
+    def run(self, turn: int) -> Tensor:
+        """Train one epoch that begins with step number ``turn``, and score it."""
+        self.train(turn)
+        return self.score()
+
+    def repacked(self) -> None:
+        """Nothing to forget."""
+
+
+class GraphedEpochs(EagerEpochs):
+    """Run the first epoch of each kind as it is written, record the second, replay the rest."""
+
+    def __init__(self, train: Callable[[int], None], score: Callable[[], Tensor]) -> None:
+        super().__init__(train, score)
+        self.graphs: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self.warm: set[int] = set()
+        self.possible = True
+
+    def repacked(self) -> None:
+        """Forget graphs of tensors that are gone; libraries stay warm."""
+        self.graphs.clear()
+
+    def run(self, turn: int) -> Tensor:
+        """Replay the epoch if it was recorded."""
+        if not self.possible or turn not in self.warm:
+            self.warm.add(turn)
+            return super().run(turn)
+        if turn not in self.graphs and not self._record(turn):
+            return super().run(turn)
+        graph, score = self.graphs[turn]
+        graph.replay()
+        return score.clone()
+
+    def _record(self, turn: int) -> bool:
+        self.score()  # whatever is worked out once and kept must not be worked out while recording
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        try:
+            with torch.cuda.graph(graph):
+                self.train(turn)
+                score = self.score()
+        except RuntimeError as error:  # a method that waits for the device cannot be recorded
+            warnings.warn(
+                f"an epoch could not be recorded and runs unrecorded, which is slower: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            self.possible = False
+            torch.cuda.synchronize()
+            return False
+        self.graphs[turn] = (graph, score)
+        return True
