@@ -1,0 +1,80 @@
+"""Files and folders that appear whole or not at all, whatever interrupts their writing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield a path to write to; it becomes ``path`` if the block ends well, else nothing does.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with new_file(Path(folder) / "t.txt") as part:
+    ...         _ = part.write_text("all of it")
+    ...     os.listdir(folder)
+    ['t.txt']
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    part = folder / path.name
+    try:
+        with _explained(path):
+            yield part
+            _sync(part)
+            os.replace(part, path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder to fill; it becomes ``path`` if the block ends well, else nothing does.
+
+    A folder that is already at ``path`` is replaced, and is put back if that fails.
+    """
+    path = path.absolute()
+    scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    part, old = scratch / "new", scratch / "old"
+    try:
+        with _explained(path):
+            part.mkdir()
+            yield part
+            for file in part.iterdir():
+                _sync(file)
+            if path.exists():
+                os.rename(path, old)
+            try:
+                os.rename(part, path)
+            except BaseException:
+                if old.exists():
+                    os.rename(old, path)
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _sync(file: Path) -> None:
+    with file.open("rb") as stream:
+        os.fsync(stream.fileno())
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        raise OSError(
+            f"the disk is full: {path} was not written, and nothing was changed; free some space."
+        ) from error
