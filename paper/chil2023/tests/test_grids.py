@@ -11,11 +11,7 @@ from alignset.experiment.datasets import absence
 from alignset.experiment.run import run
 
 HERE = Path(__file__).parent.parent
-SPECS = sorted(
-    path.name
-    for path in HERE.glob("*.toml")
-    if path.name not in ("all.toml", "protocols.toml", "spaces.toml")
-)
+SPECS = sorted({e.file.name for e in load_experiments(HERE / "all.toml")})
 PROTOCOLS = ("as-written", "as-released")
 NAMES = {
     "noise_rate", "noise_disparity", "alignment_size", "alignment_bias", "ablation",
