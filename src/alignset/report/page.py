@@ -1,0 +1,168 @@
+"""One self-contained HTML file made of sections and blocks."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import ClassVar
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from alignset.report.canvas import inline
+from alignset.report.displays import Display
+from alignset.report.tables import TableView, slug
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a page; each kind names the template that shows it."""
+
+    template: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Prose(Block):
+    """Paragraphs of text."""
+
+    template: ClassVar[str] = "prose.html.j2"
+    paragraphs: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Tiles(Block):
+    """A few numbers to be seen at a glance: (value, what it counts)."""
+
+    template: ClassVar[str] = "tiles.html.j2"
+    items: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Facts(Block):
+    """Terms and what is known of them; a key, where given, makes the term a link's target."""
+
+    template: ClassVar[str] = "facts.html.j2"
+    items: Sequence[tuple[str, str]]
+    anchor: str = ""
+
+    def entries(self) -> list[tuple[str, str, str]]:
+        """Return (element id or nothing, term, text) of every fact."""
+        return [
+            (slug(self.anchor, term) if self.anchor else "", term, text)
+            for term, text in self.items
+        ]
+
+
+@dataclass(frozen=True)
+class DataTable(Block):
+    """A table; folded away behind ``summary`` where one is given."""
+
+    template: ClassVar[str] = "datatable.html.j2"
+    frame: pd.DataFrame
+    name: str
+    caption: str
+    summary: str = ""
+
+    @property
+    def view(self) -> TableView:
+        """The table as the template shows it."""
+        return TableView.of(self.frame, name=self.name, caption=self.caption)
+
+
+@dataclass(frozen=True)
+class Gallery(Block):
+    """Pictures side by side where there is room, each with its numbers."""
+
+    template: ClassVar[str] = "gallery.html.j2"
+    displays: Sequence[Display]
+
+    @staticmethod
+    def picture(display: Display) -> Markup:
+        """Return the drawing as an element of the page."""
+        label = f"{display.alt or display.title} The numbers are in the table that follows."
+        short = hashlib.sha256(display.name.encode()).hexdigest()[:6]  # it precedes every id
+        return inline(display.svg(), prefix=f"f{short}", label=label)
+
+    @staticmethod
+    def numbers(display: Display) -> TableView:
+        """Return the numbers in the drawing."""
+        return TableView.of(
+            display.frame(), name=slug(display.name, "numbers"), caption=display.title
+        )
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, blocks, and sections below it."""
+
+    title: str
+    blocks: Sequence[Block] = ()
+    sections: Sequence[Section] = ()
+
+    @property
+    def id(self) -> str:
+        """What the table of contents links to."""
+        return slug("section", self.title)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report.
+
+    Parameters
+    ----------
+    title, lead : str
+        Heading, and the sentence below it.
+    sections : sequence of Section
+    links : sequence of (text, address), optional
+        Where to read more; the page itself loads nothing.
+    footer : str, optional
+
+    Examples
+    --------
+    >>> page = Page("Labels", "What we found", [Section("One", [Prose(["5 < 6"])])])
+    >>> "5 &lt; 6" in page.html()
+    True
+    """
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    links: Sequence[tuple[str, str]] = ()
+    footer: str = ""
+
+    def __post_init__(self) -> None:
+        for text, href in self.links:
+            if not href.startswith(("https://", "http://")):
+                raise ValueError(f"the link {text!r} must start with https://, got {href!r}.")
+
+    def html(self) -> str:
+        """Render the page: one file that loads nothing."""
+        script, style = _asset("page.js"), _asset("page.css")
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        return _environment().get_template("page.html.j2").render(
+            page=self, script=Markup(script), style=Markup(style), script_digest=digest
+        )  # fmt: skip
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("alignset.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%")
+    return environment
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("alignset.report").joinpath("templates", name).read_text(encoding="utf-8")
