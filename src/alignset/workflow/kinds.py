@@ -1,0 +1,144 @@
+"""What a column of a table holds, and its values as numbers or as text."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import infer_dtype, is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+
+Kind = Literal["number", "boolean", "date", "category"]
+
+MOSTLY_NUMBERS = 0.5
+"""Text of which at least this share are numbers is a numeric column with mistakes in it ..."""
+
+MANY_NUMBERS = 20
+"""... if the numbers among it are more different ones than this; else they are codes."""
+
+_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+def kind_of(values: pd.Series[Any]) -> Kind:
+    """Tell what a column holds; ISO dates written as text are dates.
+
+    Examples
+    --------
+    >>> [kind_of(pd.Series(v)) for v in ([1, 2.5], [True, None], ["2020-01-31"], ["f", "m"])]
+    ['number', 'boolean', 'date', 'category']
+    """
+    present = values.dropna()
+    if isinstance(present.dtype, pd.CategoricalDtype):
+        present = present.astype(present.cat.categories.dtype)
+    natural = infer_dtype(present, skipna=True)
+    if is_bool_dtype(present) or natural == "boolean":
+        return "boolean"
+    if is_numeric_dtype(present) or natural == "decimal":
+        return "number"
+    if is_datetime64_any_dtype(present) or natural in ("date", "datetime"):
+        return "date"
+    if natural not in ("string", "empty"):
+        first = present.iloc[0]
+        raise ValueError(
+            f"column {values.name!r} holds values of type {type(first).__name__}, such as "
+            f"{first!r}; a column holds numbers, text, booleans or dates."
+        )
+    if not len(present) or not present.astype("str").str.fullmatch(_DATE).all():
+        _refuse_stray_text(values, present)
+        return "category"
+    return "date"
+
+
+def _refuse_stray_text(values: pd.Series[Any], present: pd.Series[Any]) -> None:
+    numbers = pd.to_numeric(present, errors="coerce")
+    parsed = numbers.notna()
+    if parsed.mean() >= MOSTLY_NUMBERS and numbers.nunique() > MANY_NUMBERS and not parsed.all():
+        row = int(np.flatnonzero(values.isin(present[~parsed]))[0])
+        raise ValueError(
+            f"column {values.name!r} holds numbers in {parsed.sum()} of {len(parsed)} rows but "
+            f"text in the others, first {values.iloc[row]!r} in data row {row + 1}; correct it, "
+            f"leave it empty where nothing is known, or pass --ignore {values.name}."
+        )
+
+
+def as_numbers(values: pd.Series[Any], kind: Kind, origin: str | None) -> NDArray[np.float64]:
+    """Return a column as float64, NaN where missing; dates count days since ``origin``.
+
+    Examples
+    --------
+    >>> as_numbers(pd.Series(["2020-01-03", None]), "date", "2020-01-01")
+    array([ 2., nan])
+    """
+    if kind == "date":
+        return (_as_dates(values) - np.datetime64(origin or "1970-01-01", "us")) / np.timedelta64(
+            1, "D"
+        )
+    missing = np.asarray(values.isna(), dtype=bool)
+    if kind == "boolean":
+        text = values.astype("str").str.strip().str.lower()
+        values = text.map(_TRUTH).astype("object").where(text.isin(list(_TRUTH)), values)
+    plain = values if is_numeric_dtype(values) else values.astype("object")
+    numbers = np.array(pd.to_numeric(plain, errors="coerce").to_numpy("float64", na_value=np.nan))
+    numbers[missing] = np.nan
+    wrong = (np.isnan(numbers) & ~missing) | np.isinf(numbers)
+    if kind == "boolean":
+        wrong |= ~missing & ~np.isin(numbers, (0.0, 1.0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        accepted = "true or false" if kind == "boolean" else "finite numbers"
+        raise ValueError(
+            f"column {values.name!r} holds {_shown(values.iloc[row])} in data row {row + 1}; it "
+            f"takes {accepted}, or nothing where the value is missing."
+        )
+    return numbers
+
+
+def _as_dates(values: pd.Series[Any]) -> NDArray[np.datetime64]:
+    missing = np.asarray(values.isna(), dtype=bool)
+    if not is_datetime64_any_dtype(values):
+        dates = pd.to_datetime(
+            values.astype("object").where(~missing, None), errors="coerce", format="ISO8601",
+            utc=True,
+        )  # fmt: skip
+    else:
+        dates = values if values.dt.tz is not None else values.dt.tz_localize("UTC")
+    wrong = np.asarray(dates.isna(), dtype=bool) & ~missing
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"column {values.name!r} holds {_shown(values.iloc[row])} in data row {row + 1}; it "
+            "takes dates such as 2020-01-31, or nothing where the date is missing."
+        )
+    plain = dates.dt.tz_convert("UTC").dt.tz_localize(None)
+    return np.asarray(plain.to_numpy().astype("datetime64[us]"))
+
+
+def first_date(values: pd.Series[Any]) -> str:
+    """Return the earliest day of a column of dates, in ISO form."""
+    dates = _as_dates(values)
+    present = dates[~np.isnat(dates)]
+    return str(present.min().astype("datetime64[D]")) if len(present) else "1970-01-01"
+
+
+def as_levels(values: pd.Series[Any]) -> NDArray[np.object_]:
+    """Return a column as text, None where missing; 1.0 and 1 are the same level.
+
+    Examples
+    --------
+    >>> as_levels(pd.Series([1.0, None, 2.0])).tolist()
+    ['1', None, '2']
+    """
+    codes, levels = pd.factorize(values.astype("object"), use_na_sentinel=True)
+    names = np.array([*map(_level, levels), None], dtype=object)
+    return np.asarray(names[codes])
+
+
+def _level(value: Any) -> str:
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _shown(value: Any) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)
