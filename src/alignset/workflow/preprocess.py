@@ -265,8 +265,10 @@ def _learned_categories(fitted: Any, names: list[str]) -> tuple[Category, ...]:
     for name, every, rare in zip(
         names, encode.categories_, encode.infrequent_categories_, strict=True
     ):
-        scarce = set() if rare is None else set(rare.tolist())
-        kept = tuple(level for level in every.tolist() if level not in scarce)
+        # a missing level is NaN or None, as pandas would have it
+        scarce = {None if pd.isna(v) else v for v in (() if rare is None else rare)}
+        levels = [None if pd.isna(v) else v for v in every]
+        kept = tuple(level for level in levels if level not in scarce)
         found.append(Category(name, kept, bool(scarce)))
     return tuple(found)
 
