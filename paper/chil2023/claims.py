@@ -139,15 +139,17 @@ def says(
     return Claim(text, source, measure, (Test(draw, rule),), tuple(devs.split()), note)
 
 
-def robust_claims(metric: str, sources: Sequence[str], text: str, devs: str) -> list[Claim]:
-    """Ahead of every rival on average below 80 %, and at no rate significantly behind one."""
+def robust_claims(
+    metric: str, sources: Sequence[str], text: str, devs: str, *, start: float
+) -> list[Claim]:
+    """Ahead of every rival on average below 80 %, and from a rate on significantly behind none."""
     measure = f"{metric.upper()}, Proposed minus the closest rival, mean over rates below 80 %"
     claims = []
     for experiment, source in zip(("noise_rate", "noise_disparity"), sources, strict=True):
         line = proposed(experiment, metric=metric)
         tests = (
             Test(leads(line, RIVALS, below(0.8)), Greater()),
-            Test(leads_at_each(line, RIVALS, below(0.8)), NeverBelow()),
+            Test(leads_at_each(line, RIVALS, between(start, 0.79)), NeverBelow()),
         )
         name = experiment.replace("_", " ").capitalize()
         claims.append(Claim(f"{name}: {text}", source, measure, tests, tuple(devs.split())))
@@ -170,6 +172,7 @@ def noise_claims() -> list[Claim]:
             *("hm", ("Section 5, Figure 2a", "Section 5, Figure 2b")),
             "Proposed is the most robust until a minority noise rate of 80 %.",
             "U2 D1 D7 B",
+            start=0.4,  # below, the paper calls all but JS competitive
         ),
         says(
             "Noise rate: below 40 %, Proposed and the baselines except JS are competitive.",
@@ -197,6 +200,7 @@ def breakdown_claims() -> list[Claim]:
             *("auroc", ("Appendix D.1, Figure 6a", "Appendix D.1, Figure 7a")),
             "Proposed consistently outperforms the baselines in AUROC until 80 %.",
             "D1 D7 B",
+            start=0,
         ),
         says(
             "Noise rate: Proposed is not more beneficial in AUEOC up to 60 %.",

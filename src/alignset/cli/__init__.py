@@ -10,6 +10,7 @@ import click
 COMMANDS = {
     "cite": ("alignset.cli.cite", "Print BibTeX of methods, or of alignset."),
     "data": ("alignset.cli.data", "Get, find and check the data sets."),
+    "report": ("alignset.cli.report", "Lay results out as one HTML file, claims checked."),
     "run": ("alignset.cli.run", "Train the experiments of TOML files, from where they were left."),
     "status": ("alignset.cli.status", "Say what a store of results has, and what it misses."),
     "methods": ("alignset.cli.methods", "List the methods and what they assume."),

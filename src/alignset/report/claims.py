@@ -40,6 +40,11 @@ class Verdict:
     explanation : str
     finding : Finding or None
         The number that decided: the weakest contrast of the first test.
+
+    Examples
+    --------
+    >>> str(Verdict(State.UNDECIDED, "Not run.").state)
+    'undecided'
     """
 
     state: State

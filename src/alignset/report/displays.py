@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,13 @@ KEY = "solid, band: ours, mean and SD; dashed, bars: published"
 
 @dataclass(frozen=True)
 class Axis:
-    """What the horizontal axis says and how it is spaced."""
+    """What the horizontal axis says and how it is spaced.
+
+    Examples
+    --------
+    >>> Axis("noise rate", is_share=True).is_log
+    False
+    """
 
     label: str
     is_share: bool = False
@@ -50,7 +55,11 @@ class Display(ABC):
     title: str
     caption: str
     alt: str
-    is_tall: ClassVar[bool] = False
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether it needs the height of three others."""
+        return False
 
     @abstractmethod
     def frame(self) -> pd.DataFrame:
@@ -160,7 +169,10 @@ class Panels(SummaryDisplay):
     1
     """
 
-    is_tall: ClassVar[bool] = True
+    @property
+    def is_tall(self) -> bool:
+        """Whether there are several rows of panels."""
+        return len(self.looks) > 2
 
     def svg(self) -> str:
         """Draw the panels, two in a row, so that they can be read on a phone."""

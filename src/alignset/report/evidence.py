@@ -53,6 +53,8 @@ class Evidence:
     def __post_init__(self) -> None:
         self.cells = done(self.cells)
         self._missing: list[str] = []
+        self._by_seed: dict[tuple[str, ...], pd.DataFrame] = {}
+        self._means: dict[tuple[str, ...], pd.Series[float]] = {}
 
     @classmethod
     def of(
@@ -75,26 +77,23 @@ class Evidence:
         self, experiment: str, dataset: str, method: str, metric: str = "hm"
     ) -> pd.DataFrame:
         """Return one row per seed and one column per ``x``; a failed cell is missing."""
-        column = self.columns.get(metric, metric)
-        here = self.cells[
-            (self.cells["experiment"] == experiment)
-            & (self.cells["dataset"] == dataset)
-            & (self.cells["method"] == method)
-        ]
-        return here.pivot(index="seed", columns="x", values=column).astype(float)
+        key = (experiment, dataset, method, metric)
+        if key not in self._by_seed:
+            here = _rows(self.cells, *key[:3])
+            table = here.pivot(index="seed", columns="x", values=self.columns.get(metric, metric))
+            self._by_seed[key] = table.astype(float)
+        return self._by_seed[key]
 
     def published_means(
         self, experiment: str, dataset: str, method: str, metric: str = "hm"
     ) -> pd.Series[float]:
         """Return the published means by ``x``; empty where nothing was published."""
-        p = self.published
-        here = p[
-            (p["experiment"] == experiment)
-            & (p["dataset"] == dataset)
-            & (p["method"] == method)
-            & (p["metric"] == self.theirs.get(metric, metric))
-        ]
-        return here.set_index("x")["mean"].astype(float)
+        key = (experiment, dataset, method, metric)
+        if key not in self._means:
+            here = _rows(self.published, *key[:3])
+            here = here[here["metric"] == self.theirs.get(metric, metric)]
+            self._means[key] = here.set_index("x")["mean"].astype(float)
+        return self._means[key]
 
     def note_missing(self, experiment: str, dataset: str, method: str) -> None:
         """Remember that something a claim asks for was not run."""
@@ -109,3 +108,11 @@ class Evidence:
         """Return what was missing since this was last asked."""
         missing, self._missing = self._missing, []
         return missing
+
+
+def _rows(table: pd.DataFrame, experiment: str, dataset: str, method: str) -> pd.DataFrame:
+    return table[
+        (table["experiment"] == experiment)
+        & (table["dataset"] == dataset)
+        & (table["method"] == method)
+    ]

@@ -98,7 +98,13 @@ class Gallery(Block):
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, blocks, and sections below it."""
+    """A heading, blocks, and sections below it.
+
+    Examples
+    --------
+    >>> Section("Noise rate", [Prose(["What was found."])]).id
+    'section-noise-rate'
+    """
 
     title: str
     blocks: Sequence[Block] = ()

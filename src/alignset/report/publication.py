@@ -30,6 +30,11 @@ class FigureSpec:
         Curves or Bars.
     methods : sequence of (method, label)
         Names that differ from the publication's in this figure.
+
+    Examples
+    --------
+    >>> FigureSpec("noise_rate", "Noise rate", Axis("noise rate", is_share=True)).metrics
+    ('hm',)
     """
 
     experiment: str

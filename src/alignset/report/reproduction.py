@@ -73,7 +73,7 @@ class Reproduction:
     --------
     >>> cell = {"experiment": "e", "protocol": "p", "dataset": "d", "method": "m", "x": 1.0}
     >>> cell |= {"seed": 0, "x_name": "x", "status": "done", "reason": "", "auroc": 0.9}
-    >>> [figure.name for figure in Reproduction(pd.DataFrame([cell])).displays()]
+    >>> [figure.name for figure in Reproduction(pd.DataFrame([cell])).displays]
     ['e-d-p-auroc']
     """
 
@@ -87,23 +87,26 @@ class Reproduction:
         """The checked results."""
         return check_results(self.results)
 
+    @cached_property
     def displays(self) -> list[Display]:
         """Every picture of the page, in its order."""
         return [
             display
-            for section in self._figure_sections()
+            for section in self._figure_sections
             for part in section.sections
             for block in part.blocks
             if isinstance(block, Gallery)
             for display in block.displays
         ]
 
+    @cached_property
     def judged(self) -> list[JudgedClaim]:
-        """Judge every claim under every protocol that has results for it."""
+        """Every claim, judged under every protocol that has results for it."""
         protocols = sorted(set(self.cells["protocol"]), reverse=True)  # as-written first
+        evidence = {protocol: self._evidence(protocol) for protocol in protocols}
         rows = []
         for claim in self.publication.claims:
-            found = [(p, claim.judge(self._evidence(p))) for p in protocols]
+            found = [(p, claim.judge(evidence[p])) for p in protocols]
             ran = [(p, v) for p, v in found if v.finding is not None]
             nothing = (NOT_RUN, Verdict(State.UNDECIDED, found[0][1].explanation))
             rows += [JudgedClaim(claim, p, v) for p, v in ran or [nothing]]
@@ -112,11 +115,11 @@ class Reproduction:
     def page(self) -> Page:
         """Lay out the page."""
         pub = self.publication
-        verdicts = Verdicts(self.judged())
+        verdicts = Verdicts(self.judged)
         sections = [Section("At a glance", self._glance(verdicts))]
         if pub.claims:
             sections.append(Section("Claims", [verdicts]))
-        sections += self._figure_sections()
+        sections += self._figure_sections
         if pub.deviations:
             told = Facts(list(pub.deviations.items()), anchor="deviation")
             sections.append(Section("Where paper and released code differ", [told]))
@@ -146,6 +149,7 @@ class Reproduction:
         said = [] if ran else ["No cell was computed, so there is nothing to draw."]
         return [Tiles(tiles), Prose(said)]
 
+    @cached_property
     def _figure_sections(self) -> list[Section]:
         specs = {spec.experiment: spec for spec in self.publication.figures}
         ran = done(self.cells)
