@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "NoisyLabelClassifier": "alignset.estimator",
+    "load_model": "alignset.workflow.folder",
     "Trainer": "alignset.engine",
     "Problem": "alignset.split",
     "Table": "alignset.data",
@@ -63,3 +64,4 @@ if TYPE_CHECKING:
     from alignset.noise import flip_by_features as flip_by_features
     from alignset.split import Problem as Problem
     from alignset.split import review as review
+    from alignset.workflow.folder import load_model as load_model

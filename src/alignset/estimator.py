@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -322,13 +323,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each true class, (n, K), in the order of ``classes_``."""
-        rows = self._rows(X)
-        return np.asarray(self._fits.probability(rows, dtype=torch.float64)[0])
+        return np.asarray(self._fits.probability(self._rows(X), dtype=torch.float64)[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable true class of each row."""
-        best = self.predict_proba(X).argmax(1)
-        return np.asarray(self.classes_[best])
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
 
     def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
@@ -345,6 +344,12 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
         codes = np.searchsorted(self.classes_, labels.classes)[labels.y_seen]
         return np.asarray(self._fits.confidence(rows, codes, dtype=torch.float64)[0])
+
+    def save(self, path: Any) -> None:
+        """Write a model folder that ``alignset.load_model`` reads; nothing in it is pickled."""
+        check_is_fitted(self)
+        # found when it is called: the workflow stands on this layer, not under it
+        import_module("alignset.workflow.folder").save_estimator(self, path)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that sparse rows are welcome."""

@@ -63,7 +63,9 @@ def _refuse_stray_text(values: pd.Series[Any], present: pd.Series[Any]) -> None:
         )
 
 
-def as_numbers(values: pd.Series[Any], kind: Kind, origin: str | None) -> NDArray[np.float64]:
+def as_numbers(
+    values: pd.Series[Any], kind: Kind, origin: str | None, first_row: int = 0
+) -> NDArray[np.float64]:
     """Return a column as float64, NaN where missing; dates count days since ``origin``.
 
     Examples
@@ -72,9 +74,9 @@ def as_numbers(values: pd.Series[Any], kind: Kind, origin: str | None) -> NDArra
     array([ 2., nan])
     """
     if kind == "date":
-        return (_as_dates(values) - np.datetime64(origin or "1970-01-01", "us")) / np.timedelta64(
-            1, "D"
-        )
+        return (
+            _as_dates(values, first_row) - np.datetime64(origin or "1970-01-01", "us")
+        ) / np.timedelta64(1, "D")
     missing = np.asarray(values.isna(), dtype=bool)
     if kind == "boolean":
         text = values.astype("str").str.strip().str.lower()
@@ -89,13 +91,13 @@ def as_numbers(values: pd.Series[Any], kind: Kind, origin: str | None) -> NDArra
         row = int(wrong.argmax())
         accepted = "true or false" if kind == "boolean" else "finite numbers"
         raise ValueError(
-            f"column {values.name!r} holds {_shown(values.iloc[row])} in data row {row + 1}; it "
-            f"takes {accepted}, or nothing where the value is missing."
+            f"column {values.name!r} holds {_shown(values.iloc[row])} in data row "
+            f"{first_row + row + 1}; it takes {accepted}, or nothing where the value is missing."
         )
     return numbers
 
 
-def _as_dates(values: pd.Series[Any]) -> NDArray[np.datetime64]:
+def _as_dates(values: pd.Series[Any], first_row: int = 0) -> NDArray[np.datetime64]:
     missing = np.asarray(values.isna(), dtype=bool)
     if not is_datetime64_any_dtype(values):
         dates = pd.to_datetime(
@@ -108,8 +110,9 @@ def _as_dates(values: pd.Series[Any]) -> NDArray[np.datetime64]:
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(
-            f"column {values.name!r} holds {_shown(values.iloc[row])} in data row {row + 1}; it "
-            "takes dates such as 2020-01-31, or nothing where the date is missing."
+            f"column {values.name!r} holds {_shown(values.iloc[row])} in data row "
+            f"{first_row + row + 1}; it takes dates such as 2020-01-31, or nothing where the "
+            "date is missing."
         )
     plain = dates.dt.tz_convert("UTC").dt.tz_localize(None)
     return np.asarray(plain.to_numpy().astype("datetime64[us]"))

@@ -95,14 +95,17 @@ class Preprocessing:
             names += [f"{c.name}=(other)"] if c.other else []
         return tuple(names)
 
-    def transform(self, frame: Any) -> NDArray[np.float64]:
-        """Return the matrix (n, D) of a table that has the columns, in any order."""
+    def transform(self, frame: Any, *, first_row: int = 0) -> NDArray[np.float64]:
+        """Return the matrix (n, D) of a table that has the columns, in any order.
+
+        ``first_row`` is how many rows came before these, so that a message names the right one.
+        """
         if not isinstance(frame, pd.DataFrame):
             raise ValueError(
                 f"this model reads a DataFrame with named columns, got {type(frame).__name__}."
             )
         check_columns(self.columns, [str(c) for c in frame.columns], "the table")
-        values = [as_numbers(frame[c.name], c.kind, c.origin) for c in self.numbers]
+        values = [as_numbers(frame[c.name], c.kind, c.origin, first_row) for c in self.numbers]
         gaps = [np.isnan(v) for v in values]
         blocks = [
             (np.where(gap, c.median, v) - c.mean) / c.scale

@@ -1,0 +1,132 @@
+"""Trained networks as plain data: names from a fixed registry, numbers as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from numpy.typing import NDArray
+
+from alignset.engine import Fits
+from alignset.engine.rows import Kind
+from alignset.estimator import NoisyLabelClassifier
+from alignset.methods import Method
+from alignset.methods.registry import METHODS
+from alignset.stack import MLP
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """One trained replica and the scale of its inputs.
+
+    Parameters
+    ----------
+    fits : Fits
+        Of one problem and one config.
+    centre, spread : float array of shape (D,)
+        Subtracted from the features, then divided by.
+    """
+
+    fits: Fits
+    centre: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    def probability(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities (n, K)."""
+        return np.asarray(self.fits.probability(self._scaled(X), dtype=torch.float64)[0])
+
+    def confidence(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """P(the observed label is right) (n,) for class codes."""
+        return np.asarray(self.fits.confidence(self._scaled(X), codes, dtype=torch.float64)[0])
+
+    def _scaled(self, X: Any) -> Any:
+        if scipy.sparse.issparse(X):
+            return (X @ scipy.sparse.diags_array(1.0 / self.spread)).tocsr()
+        return (X - self.centre) / self.spread
+
+    @classmethod
+    def of(cls, clf: NoisyLabelClassifier) -> Network:
+        """Take the networks of a fitted estimator."""
+        return cls(clf._fits, clf._centre, clf._spread)
+
+    def to_data(self) -> tuple[dict[str, Any], Arrays]:
+        """Return a description that JSON can hold, and arrays."""
+        mlp, kind = self.fits.backbone, self.fits.kind
+        if not isinstance(mlp, MLP):
+            raise ValueError(
+                f"a model with the backbone {type(mlp).__name__} cannot be saved: its code is not "
+                "alignset's, and a model folder holds no code; use the default MLP."
+            )
+        about = {
+            "method": {"name": _name(self.fits.method), "settings": asdict(self.fits.method)},
+            "backbone": {"name": "mlp", **asdict(mlp)},
+            **asdict(kind),
+        }
+        arrays: Arrays = {"scale/centre": self.centre, "scale/spread": self.spread}
+        for net, params in self.fits.weights.items():
+            for key, values in params.items():
+                arrays[f"{net}/{key}"] = np.ascontiguousarray(values[0, 0].cpu().numpy())
+        return about, arrays
+
+    @classmethod
+    def from_data(cls, about: Any, arrays: Arrays) -> Network:
+        """Rebuild it; anything the fixed registry does not know is refused."""
+        try:
+            method = _method(about["method"])
+            backbone = dict(about["backbone"])
+            if backbone.pop("name") != "mlp":
+                raise ValueError(f"no backbone {about['backbone']['name']!r}")
+            mlp = MLP(**backbone)
+            kind = Kind(**{f.name: int(about[f.name]) for f in fields(Kind)})
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"manifest.json names no model alignset knows ({error!r})") from None
+        _check_arrays(method, mlp, kind, arrays)
+        weights: dict[str, dict[str, torch.Tensor]] = {}
+        for name, values in arrays.items():
+            net, _, key = name.partition("/")
+            if net != "scale":
+                weights.setdefault(net, {})[key] = torch.from_numpy(values.copy())[None, None]
+        nothing = torch.zeros(1, 1)
+        fits = Fits(method, mlp, kind, [{}], weights, nothing, nothing.to(torch.int64)[..., None])
+        return cls(fits, arrays["scale/centre"], arrays["scale/spread"])
+
+
+def _name(method: Method) -> str:
+    for name, factory in METHODS.items():
+        if factory is type(method):
+            return name
+    raise ValueError(
+        f"a model of the method {type(method).__name__} cannot be saved: its code is not "
+        "alignset's, and a model folder holds no code."
+    )
+
+
+def _method(about: Any) -> Method:
+    factory = METHODS[about["name"]]
+    settings = about["settings"]
+    if not all(isinstance(v, bool | int | float | str) for v in settings.values()):
+        raise ValueError("settings are numbers, names or switches")
+    return factory(**settings)
+
+
+def _check_arrays(method: Method, mlp: MLP, kind: Kind, arrays: Arrays) -> None:
+    """Refuse arrays of other names, shapes or types than the described networks have."""
+    seed = torch.zeros(1, dtype=torch.int64)
+    expected: dict[str, tuple[int, ...]] = {
+        f"scale/{name}": (kind.n_features,) for name in ("centre", "spread")
+    }
+    for net, shape in method.networks(kind.n_features, kind.n_classes).items():
+        for key, start in mlp.init(shape, seed, net).items():
+            expected[f"{net}/{key}"] = tuple(start.shape[2:])
+    found = {name: values.shape for name, values in arrays.items()}
+    if found != expected:
+        odd = sorted(set(found.items()) ^ set(expected.items()))[0][0]
+        raise ValueError(f"weights.safetensors does not fit the described network ({odd!r})")
+    for name, values in arrays.items():
+        if values.dtype.kind != "f" or not np.isfinite(values).all():
+            raise ValueError(f"weights.safetensors holds no finite numbers in {name!r}")
