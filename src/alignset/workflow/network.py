@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,8 @@ class Network:
 
     @classmethod
     def of(cls, clf: NoisyLabelClassifier) -> Network:
-        """Take the networks of a fitted estimator."""
-        return cls(clf._fits, clf._centre, clf._spread)
+        """Take the networks of a fitted estimator, and the hyperparameters it chose."""
+        return cls(replace(clf._fits, method=clf.method_), clf._centre, clf._spread)
 
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
         """Return a description that JSON can hold, and arrays."""
@@ -109,7 +109,7 @@ def _name(method: Method) -> str:
 def _method(about: Any) -> Method:
     factory = METHODS[about["name"]]
     settings = about["settings"]
-    if not all(isinstance(v, bool | int | float | str) for v in settings.values()):
+    if not all(isinstance(v, bool | int | float | str | None) for v in settings.values()):
         raise ValueError("settings are numbers, names or switches")
     return factory(**settings)
 
