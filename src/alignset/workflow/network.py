@@ -14,10 +14,14 @@ from alignset.engine import Fits
 from alignset.engine.rows import Kind
 from alignset.estimator import NoisyLabelClassifier
 from alignset.methods import Method
+from alignset.methods.gjs import Perturbation
 from alignset.methods.registry import METHODS
 from alignset.stack import MLP
 
 Arrays = dict[str, NDArray[Any]]
+
+_PARTS = {"perturbation": Perturbation}
+"""Settings of methods that are made of settings themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +112,10 @@ def _name(method: Method) -> str:
 
 def _method(about: Any) -> Method:
     factory = METHODS[about["name"]]
-    settings = about["settings"]
-    if not all(isinstance(v, bool | int | float | str | None) for v in settings.values()):
+    made = {name: _PARTS[name](**v) for name, v in about["settings"].items() if name in _PARTS}
+    settings = {**about["settings"], **made}
+    plain = [v for name, v in settings.items() if name not in made]
+    if not all(isinstance(v, bool | int | float | str | None) for v in plain):
         raise ValueError("settings are numbers, names or switches")
     return factory(**settings)
 
