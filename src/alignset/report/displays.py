@@ -146,7 +146,8 @@ class Curves(SummaryDisplay):
     def svg(self) -> str:
         """Draw all methods on one pair of axes."""
         with drawing():
-            figure, axes = one_axes()
+            height = max(3.4, 0.21 * len(self.looks) + 0.6)  # room for every name
+            figure, axes = one_axes(4.8, height)
             ends = {}
             for method, look in reversed(self.looks.items()):  # the first one lies on top
                 end = _ours(axes, _of(self.ours, method), look)
@@ -155,7 +156,7 @@ class Curves(SummaryDisplay):
                     ends[method] = found
             self.axis.lay(axes)
             axes.set_ylabel(self.y_label)
-            _name_ends(axes, ends, self.looks)
+            _name_ends(axes, ends, self.looks, gap=0.2 / (height - 0.6))
             return to_svg(figure)
 
 
@@ -281,13 +282,13 @@ def _bar(axes: Axes, y: int, ours: pd.DataFrame, look: Look) -> None:
 
 
 def _name_ends(
-    axes: Axes, ends: Mapping[str, tuple[float, float]], look: Mapping[str, Look]
+    axes: Axes, ends: Mapping[str, tuple[float, float]], look: Mapping[str, Look], gap: float
 ) -> None:
     """Write each line's name to the right of the axes, pushed apart where they would overlap."""
     low, high = axes.get_ylim()
     heights = {method: (y - low) / (high - low) for method, (_, y) in ends.items()}
     order = sorted(heights, key=lambda m: heights[m])
-    spread = _push_apart([heights[m] for m in order], gap=0.072)
+    spread = _push_apart([heights[m] for m in order], gap=gap)
     for method, height in zip(order, spread, strict=True):
         mark = look[method]
         axes.plot(

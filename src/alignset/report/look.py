@@ -40,7 +40,7 @@ def looks(
     labels : sequence of (method, label), optional
         What to call methods.
     focus : str, optional
-        The method to look at, drawn heavier; the first one if left out.
+        The method to look at, drawn heavier; the first label's if left out.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def looks(
     """
     named = dict(labels)
     order = [*named, *sorted(set(methods) - set(named))]
-    focus = focus or next(iter(order), None)
+    focus = focus or next(iter(named), None)
     return {
         method: Look(
             label=named.get(method, method),
