@@ -46,7 +46,9 @@ HOW_TO_READ = (
     "signed-rank test stands beside them, uncorrected, as a check. Where replications share one "
     "draw of the data, seeds are not independent and intervals are too narrow.",
     "A claim holds when all its comparisons are shown to go its way, fails when at least one is "
-    "shown to go against it, and is undecided otherwise: undecided is not refuted.",
+    "shown to go against it, and is undecided otherwise: undecided is not refuted. Ours is the "
+    "closest call among the comparisons, named under Why; theirs is the published value of that "
+    "same comparison, not of their own closest call.",
 )
 
 
