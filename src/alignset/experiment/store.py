@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -163,5 +163,12 @@ def _row(record: Record) -> tuple[Any, ...]:
         *(record.cell.key, *record.cell.identity, as_json(record.cell.setting)),
         *(record.status, record.reason, as_json(metrics), as_json(dict(record.config))),
         *(record.score, as_json(list(record.epochs)), record.seconds),
-        *(datetime.now(UTC).isoformat(timespec="seconds"), version("alignset")),
+        *(datetime.now(UTC).isoformat(timespec="seconds"), _version()),
     )
+
+
+def _version() -> str:
+    try:
+        return version("alignset")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "source"
