@@ -1,0 +1,185 @@
+"""How a sample is shared out and drawn, so that every row's selection probability is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Allocation = Callable[[Any, Any], Floats]
+"""``allocation(sizes, rates) -> weights``, all of shape (G, K): what share each cell gets."""
+
+
+def proportional(sizes: ArrayLike, rates: ArrayLike) -> Floats:
+    """Weigh cells by their size: a representative sample, every row equally probable."""
+    del rates
+    return np.asarray(sizes, float)
+
+
+def neyman(sizes: ArrayLike, rates: ArrayLike) -> Floats:
+    """Weigh cells by size times standard deviation: the smallest variance of the overall rate.
+
+    Examples
+    --------
+    >>> neyman([[100, 100]], [[0.5, 0.1]])
+    array([[50., 30.]])
+    """
+    rates = np.asarray(rates, float)
+    return np.asarray(np.asarray(sizes, float) * np.sqrt(rates * (1 - rates)))
+
+
+def even(sizes: ArrayLike, rates: ArrayLike) -> Floats:
+    """Give every group the same number of rows, proportionally to its cells within it.
+
+    Examples
+    --------
+    >>> even([[90, 10], [5, 5]], [[0.2, 0.2], [0.2, 0.2]])
+    array([[0.9, 0.1],
+           [0.5, 0.5]])
+    """
+    del rates
+    sizes = np.asarray(sizes, float)
+    return np.asarray(sizes / np.maximum(sizes.sum(1, keepdims=True), 1))
+
+
+def allocate(sizes: ArrayLike, weights: ArrayLike, total: int, *, floor: int = 1) -> Ints:
+    """Share ``total`` draws out over cells, at least ``floor`` and at most all rows of each.
+
+    Parameters
+    ----------
+    sizes, weights : array-like of one shape
+        Rows in each cell, and what the draws are proportional to.
+    total : int
+        Number of draws; no more than there are rows, and one for each cell that has rows.
+    floor : int, default=1
+        Draws each cell gets at least, or all its rows if it has fewer. Lowered as far as needed
+        if ``total`` cannot give every cell that many.
+
+    Returns
+    -------
+    int array of the shape of ``sizes``
+        Sums to ``total``. Within the bounds, proportional to the weights but for rounding.
+
+    Examples
+    --------
+    >>> allocate([900, 90, 10], [900, 90, 10], 100, floor=5)
+    array([86,  9,  5])
+    """
+    sizes = np.asarray(sizes, dtype=np.int64)
+    weights = np.asarray(weights, float)
+    filled = int((sizes > 0).sum())
+    if total > sizes.sum():
+        raise ValueError(f"cannot draw {total} of {sizes.sum()} rows; ask for fewer.")
+    if total < filled:
+        raise ValueError(
+            f"cannot draw {total} rows from {filled} group x label cells; take at least one of "
+            f"each, {filled}, or use fewer groups."
+        )
+    while np.minimum(sizes, floor).sum() > total:
+        floor -= 1
+    least = np.minimum(sizes, max(floor, 1))
+    return _rounded(_clipped(weights, least, sizes, total), sizes, total)
+
+
+def _clipped(weights: Floats, least: Ints, most: Ints, total: int) -> Floats:
+    """Scale the weights so that, cut to [least, most], they sum to the total."""
+    weights = np.where(most > 0, np.maximum(weights, 1e-12 * max(weights.max(), 1e-300)), 0.0)
+    low, high = 0.0, float((most / np.where(weights > 0, weights, 1)).max())
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.clip(middle * weights, least, most).sum() < total:
+            low = middle
+        else:
+            high = middle
+    return np.clip(high * weights, least, most)
+
+
+def _rounded(shares: Floats, most: Ints, total: int) -> Ints:
+    """Round down, then give what is left to the largest remainders; ties to the first."""
+    whole = np.floor(shares + 1e-9).astype(np.int64)
+    while whole.sum() > total:  # the slack above rounded several up
+        whole[np.unravel_index(np.argmax(whole - shares), whole.shape)] -= 1
+    rest = np.where(whole < most, shares - whole, -np.inf).reshape(-1)
+    first = np.argsort(-rest, kind="stable")[: total - int(whole.sum())]
+    flat = whole.reshape(-1)
+    flat[first] += 1
+    return flat.reshape(shares.shape)
+
+
+def draw_stratified(stratum: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
+    """Draw ``counts[h]`` rows of each stratum at random without replacement.
+
+    Parameters
+    ----------
+    stratum : int array of shape (n,)
+        Stratum code of each row.
+    counts : int array of shape (H,)
+
+    Returns
+    -------
+    int array
+        Positions of the drawn rows, shuffled over all strata.
+
+    Examples
+    --------
+    >>> drawn = draw_stratified(np.repeat([0, 1], 50), np.array([2, 1]), np.random.default_rng(0))
+    >>> np.bincount(drawn // 50)
+    array([2, 1])
+    """
+    order = rng.permutation(len(stratum))
+    grouped = order[np.argsort(stratum[order], kind="stable")]
+    size = np.bincount(stratum, minlength=len(counts))
+    start = np.repeat(np.cumsum(size) - size, size)
+    place = np.arange(len(stratum)) - start
+    return rng.permutation(grouped[place < np.repeat(counts, size)])
+
+
+def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
+    """Turn sizes into inclusion probabilities that sum to n, none above 1.
+
+    Rows whose share would exceed 1 are certain; the rest share what is left, again and again.
+
+    Examples
+    --------
+    >>> inclusion_probabilities([8, 1, 1, 1, 1], 2)
+    array([1.  , 0.25, 0.25, 0.25, 0.25])
+    """
+    size = np.asarray(size, float)
+    if not (np.isfinite(size).all() and (size > 0).all()):
+        raise ValueError("every row needs a positive, finite size to have a chance of selection.")
+    if not 0 <= n <= len(size):
+        raise ValueError(f"cannot draw {n} of {len(size)} rows; ask for fewer.")
+    if n == len(size):
+        return np.ones(len(size))
+    chance, certain = np.zeros(len(size)), np.zeros(len(size), dtype=bool)
+    while True:
+        chance = np.where(certain, 1.0, (n - certain.sum()) * size / size[~certain].sum())
+        over = (chance >= 1) & ~certain
+        if not over.any():
+            return chance
+        certain |= over
+
+
+def draw_systematic(chance: Floats, rng: np.random.Generator) -> Ints:
+    """Draw rows with exactly the given inclusion probabilities, in random order.
+
+    Randomised systematic sampling (Madow 1949; Hartley and Rao 1962): rows are put in random
+    order, their probabilities laid end to end, and every row taken that covers one of
+    u, u + 1, u + 2, ... for one uniform u. The number of rows is the sum of the probabilities.
+
+    Examples
+    --------
+    >>> len(draw_systematic(np.array([1.0, 0.25, 0.25, 0.25, 0.25]), np.random.default_rng(0)))
+    2
+    """
+    order = rng.permutation(len(chance))
+    total = round(float(chance.sum()))
+    ends = np.cumsum(chance[order])
+    ends *= total / ends[-1] if total else 0.0
+    ends[-1] = total  # rounding must not lose the last row
+    points = rng.random() + np.arange(total)
+    return rng.permutation(order[np.searchsorted(ends, points, side="right")])

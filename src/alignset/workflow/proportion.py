@@ -1,0 +1,162 @@
+"""How sure a proportion is: intervals for an effective sample size, finite populations included.
+
+Both intervals take an *effective size* instead of a count, the number of independent draws that
+would be as informative, so that one function serves simple, finite and weighted samples:
+
+    n* = n (N - 1) / (N - n)          simple random sampling of n out of N without replacement
+    n* = r (1 - r) / V                any design, V being the design variance of the rate r
+
+`clopper_pearson` at a size that is not whole is the Korn-Graubard interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import beta, binom, norm
+
+Floats = NDArray[np.float64]
+IntervalRule = Callable[..., tuple[Floats, Floats]]
+"""``rule(rate, size, level=0.95) -> (low, high)``."""
+
+_EXPECT_BELOW = 20_000
+"""Larger samples hardly vary, so their half-width is taken at the rate itself."""
+
+
+def wilson(rate: ArrayLike, size: ArrayLike, *, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Compute the Wilson score interval of a proportion.
+
+    Parameters
+    ----------
+    rate : array-like in [0, 1]
+        Observed proportion.
+    size : array-like >= 0
+        Effective sample size; 0 gives (0, 1), infinity gives the rate itself.
+    level : float in (0, 1), default=0.95
+
+    Returns
+    -------
+    low, high : arrays
+
+    Examples
+    --------
+    >>> low, high = wilson(0.2, 100)
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.1334 0.2888
+    """
+    rate, size = _checked(rate, size, level)
+    z2 = norm.isf((1 - level) / 2) ** 2
+    inverse = 1 / np.maximum(size, 1e-12)
+    centre = (rate + z2 * inverse / 2) / (1 + z2 * inverse)
+    spread = rate * (1 - rate) * inverse + z2 * inverse**2 / 4
+    half = np.sqrt(z2 * spread) / (1 + z2 * inverse)
+    low = np.where(size > 0, np.clip(centre - half, 0.0, rate), 0.0)
+    high = np.where(size > 0, np.clip(centre + half, rate, 1.0), 1.0)
+    return low, high
+
+
+def clopper_pearson(
+    rate: ArrayLike, size: ArrayLike, *, level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Compute the exact interval of a proportion; Korn and Graubard's for a size not whole.
+
+    Parameters and returns are those of :func:`wilson`.
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(0.2, 100)
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.1267 0.2918
+    """
+    rate, size = _checked(rate, size, level)
+    tail, finite = (1 - level) / 2, np.isfinite(size)
+    n = np.where(finite, size, 1.0)
+    wrong = rate * n
+    right = n - wrong
+    some, others = (wrong > 0) & (n > 0), (right > 0) & (n > 0)
+    low = np.where(some, beta.ppf(tail, np.where(some, wrong, 1.0), right + 1), 0.0)
+    high = np.where(others, beta.isf(tail, wrong + 1, np.where(others, right, 1.0)), 1.0)
+    return np.where(finite, low, rate), np.where(finite, high, rate)
+
+
+def _checked(rate: Any, size: Any, level: float) -> tuple[Floats, Floats]:
+    rate, size = np.broadcast_arrays(np.asarray(rate, float), np.asarray(size, float))
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level}; write 0.95 for 95 %.")
+    if not ((rate >= 0) & (rate <= 1)).all():
+        raise ValueError(f"rate must lie in [0, 1], got {rate[~((rate >= 0) & (rate <= 1))][0]}.")
+    if not (size >= 0).all():
+        raise ValueError(f"size must not be negative, got {size[~(size >= 0)][0]}.")
+    return rate, size
+
+
+def effective_size(n: ArrayLike, population: ArrayLike) -> Floats:
+    """Count the independent draws that n draws without replacement from a population equal.
+
+    ``n (N - 1) / (N - n)``: infinite when every row was drawn, about n when N is far larger.
+
+    Examples
+    --------
+    >>> effective_size([0, 50, 100], 100)
+    array([ 0., 99., inf])
+    """
+    n, total = np.broadcast_arrays(np.asarray(n, float), np.asarray(population, float))
+    left = total - n
+    return np.where(left > 0, n * np.maximum(total - 1, 0) / np.where(left > 0, left, 1), np.inf)
+
+
+def to_whole_rows(
+    low: float, high: float, *, wrong: int, n: int, population: int
+) -> tuple[float, float]:
+    """Widen an interval to whole rows of a population, and cut it to what is possible.
+
+    A rate in N rows is a multiple of 1/N. Of n rows looked at, ``wrong`` are known to be wrong
+    and ``n - wrong`` to be right, whatever the others are.
+
+    Examples
+    --------
+    >>> to_whole_rows(0.0, 0.004, wrong=0, n=90, population=100)
+    (0.0, 0.01)
+    """
+    slack = 1e-9
+    fewest = max(np.floor(low * population + slack), wrong)
+    most = min(np.ceil(high * population - slack), population - (n - wrong))
+    return float(fewest / population), float(max(fewest, most) / population)
+
+
+def expected_half_width(
+    rate: float, size: float, *, level: float = 0.95, rule: IntervalRule = wilson
+) -> float:
+    """Average the half-width of an interval over the samples a true rate gives.
+
+    Parameters
+    ----------
+    rate : float in [0, 1]
+        True rate.
+    size : float
+        Effective sample size.
+    level : float
+    rule : callable
+        :func:`wilson` or :func:`clopper_pearson`.
+
+    Examples
+    --------
+    >>> round(expected_half_width(0.2, 250), 4)
+    0.0493
+    """
+    if not np.isfinite(size):
+        return 0.0
+    n = round(size)
+    if n < 1:
+        return 0.5
+    if n >= _EXPECT_BELOW:
+        low, high = rule(rate, size, level=level)
+        return float(high - low) / 2
+    reach = 8 * np.sqrt(n * rate * (1 - rate)) + 1
+    wrong = np.arange(max(0, np.floor(n * rate - reach)), min(n, np.ceil(n * rate + reach)) + 1)
+    chance = binom.pmf(wrong, n, rate)
+    low, high = rule(wrong / n, size, level=level)
+    return float(chance @ (high - low) / chance.sum()) / 2
