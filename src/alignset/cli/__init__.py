@@ -10,8 +10,14 @@ import click
 COMMANDS = {
     "cite": ("alignset.cli.cite", "Print BibTeX of methods, or of alignset."),
     "data": ("alignset.cli.data", "Get, find and check the data sets."),
+    "join": ("alignset.cli.join", "Add what reviewers found to the table."),
+    "plan": ("alignset.cli.plan", "Say how many rows to review, in which cells."),
+    "export": ("alignset.cli.export", "Write a model folder as ONNX, checked with onnxruntime."),
+    "fit": ("alignset.cli.fit", "Train a model on a table with some reviewed rows."),
+    "predict": ("alignset.cli.predict", "Predict the true label of a table's rows."),
     "report": ("alignset.cli.report", "Lay results out as one HTML file, claims checked."),
     "run": ("alignset.cli.run", "Train the experiments of TOML files, from where they were left."),
+    "sample": ("alignset.cli.sample", "Draw a review sheet with known selection probabilities."),
     "status": ("alignset.cli.status", "Say what a store of results has, and what it misses."),
     "methods": ("alignset.cli.methods", "List the methods and what they assume."),
 }

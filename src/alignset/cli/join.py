@@ -1,0 +1,44 @@
+"""``alignset join``: bring what reviewers found back to the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from alignset.cli.review_options import overwrite_option, table_argument
+from alignset.workflow.join import join
+from alignset.workflow.review_sheet import REVIEWED, read_reviews
+from alignset.workflow.tables import check_output, read_table, write_table
+
+
+@click.command("join")
+@click.argument("sheet", type=click.Path(path_type=Path))
+@table_argument
+@click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
+@click.option(
+    "--truth",
+    default=REVIEWED,
+    show_default=True,
+    metavar="COLUMN",
+    help="Where the true labels go.",
+)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="Table with reviews."
+)
+@overwrite_option
+def command(sheet: Path, table: Path, label: str, truth: str, out: Path, overwrite: bool) -> None:
+    """Add the answers of SHEET to the TABLE it was drawn from.
+
+    SHEET is the filled-in CSV or TSV, or a JSON or JSON-MIN export of Label Studio. The result
+    has the columns "reviewed" (the true label, empty where unknown), "stratum", "wave" and
+    "probability", which `alignset fit` and `alignset audit` use. TABLE may have them from earlier
+    sheets: the new answers are added.
+    """
+    check_output(out, overwrite=overwrite)
+    joined = join(read_table(table), read_reviews(sheet), label=label, truth=truth)
+    write_table(joined.table, out, overwrite=overwrite)
+    click.echo(
+        f"{out}: {joined.n_reviewed} rows reviewed, {joined.n_cannot_tell} where the reviewer "
+        f"could not tell, {joined.n_open} without an answer"
+    )

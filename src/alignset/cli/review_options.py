@@ -1,0 +1,115 @@
+"""What plan, sample and audit share on the command line: options, and printing of tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+from rich.console import Console
+from rich.table import Table as Grid
+
+from alignset.workflow.design import Allocation, even, neyman, proportional
+from alignset.workflow.proportion import IntervalRule, clopper_pearson, wilson
+
+ALLOCATIONS: Mapping[str, Allocation] = {
+    "proportional": proportional,
+    "even": even,
+    "neyman": neyman,
+}
+INTERVALS: Mapping[str, IntervalRule] = {"wilson": wilson, "exact": clopper_pearson}
+FILE_WIDTH = 160
+"""Columns where no terminal says how many."""
+
+table_argument = click.argument("table", type=click.Path(path_type=Path))
+group_option = click.option(
+    "--group", multiple=True, metavar="COLUMN", help="Group column; several: intersections."
+)
+id_option = click.option(
+    "--id", "id_", metavar="COLUMN", help="Column that identifies a row; its position if left out."
+)
+level_option = click.option(
+    "--level", type=float, default=0.95, show_default=True, help="Coverage of intervals."
+)
+interval_option = click.option(
+    "--interval", type=click.Choice(list(INTERVALS)), default="wilson", show_default=True
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+seed_option = click.option("--seed", type=int, default=0, show_default=True)
+label_studio_option = click.option(
+    "--label-studio",
+    "tasks",
+    type=click.Path(path_type=Path),
+    help="Write Label Studio tasks (JSON) too.",
+)
+show_option = click.option(
+    "--show", multiple=True, metavar="COLUMN", help="Column the reviewer sees; repeat it."
+)
+guess_option = click.option(
+    "--guess",
+    multiple=True,
+    metavar="RATE|LABEL=RATE",
+    help="Noise rate expected, 0.2 if left out; LABEL=RATE for one observed label, repeated.",
+)
+
+
+def parse_guess(given: Sequence[str], labels: Sequence[Any]) -> float | dict[Any, float]:
+    """Turn ``("0.2",)`` or ``("no=0.1", "yes=0.3")`` into what plan and sample take."""
+    try:
+        if not given:
+            return 0.2
+        if len(given) == 1 and "=" not in given[0]:
+            return float(given[0])
+        pairs = [text.rpartition("=") for text in given]
+        values = {str(label): label for label in labels}
+        return {values.get(name, name): float(rate) for name, _, rate in pairs}
+    except ValueError:
+        raise click.BadParameter(
+            f"{' '.join(given)!r}; write --guess 0.2, or --guess no=0.1 --guess yes=0.3.",
+            param_hint="--guess",
+        ) from None
+
+
+def print_grid(frame: pd.DataFrame, titles: Mapping[str, str]) -> None:
+    """Print some columns of a frame; numbers to the right, nothing where nothing is known."""
+    grid = Grid(box=None, pad_edge=False)
+    for name, title in titles.items():
+        number = pd.api.types.is_numeric_dtype(frame[name])
+        grid.add_column(title, justify="right" if number else "left")
+    for row in frame[list(titles)].to_dict("records"):
+        grid.add_row(*(_text(value) for value in row.values()))
+    console().print(grid)
+
+
+def say(text: str) -> None:
+    """Print a sentence, wrapped to the terminal."""
+    console().print(text, highlight=False, markup=False)
+
+
+def console() -> Console:
+    """Return a console for standard output, wide where it is no terminal."""
+    out = Console(highlight=False, markup=False)
+    if not out.is_terminal:
+        out.width = FILE_WIDTH
+    return out
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what JSON can hold: NaN and missing become null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,123 @@
+"""``alignset sample``: draw a review sheet with known selection probabilities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from alignset.cli.review_options import (
+    ALLOCATIONS,
+    group_option,
+    guess_option,
+    id_option,
+    label_studio_option,
+    overwrite_option,
+    parse_guess,
+    seed_option,
+    show_option,
+    table_argument,
+)
+from alignset.workflow.review_sheet import (
+    LABEL_STUDIO_CONFIG,
+    Sheet,
+    check_json_output,
+    write_label_studio,
+    write_sheet,
+)
+from alignset.workflow.sample import sample
+from alignset.workflow.tables import check_output, read_table
+
+
+@click.command("sample")
+@table_argument
+@click.option("--n", type=int, required=True, help="Rows to draw.")
+@click.option("--label", metavar="COLUMN", help="Observed label: makes strata and choices.")
+@group_option
+@click.option("--truth", metavar="COLUMN", help="True labels known so far: draw from the others.")
+@id_option
+@show_option
+@click.option("--show-label", is_flag=True, help="Show the observed label to the reviewer.")
+@click.option(
+    "--allocation",
+    type=click.Choice(list(ALLOCATIONS)),
+    default="proportional",
+    show_default=True,
+    help="How rows are shared out over group x label.",
+)
+@guess_option
+@click.option("--floor", type=int, default=1, show_default=True, help="Rows of each cell at least.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="Sheet: .csv or .tsv."
+)
+@label_studio_option
+@seed_option
+@overwrite_option
+def command(
+    table: Path,
+    n: int,
+    label: str | None,
+    group: tuple[str, ...],
+    truth: str | None,
+    id_: str | None,
+    show: tuple[str, ...],
+    show_label: bool,
+    allocation: str,
+    guess: tuple[str, ...],
+    floor: int,
+    out: Path,
+    tasks: Path | None,
+    seed: int,
+    overwrite: bool,
+) -> None:
+    """Draw N rows of TABLE for review, at random within each group x observed label.
+
+    The sheet is shuffled, has each row's selection probability, and an empty column "reviewed" to
+    fill in with the true label or "cannot tell". Bring it back with `alignset join`.
+    """
+    check_sheet_outputs(out, tasks, overwrite=overwrite)
+    frame = read_table(table)
+    labels = frame[label].drop_duplicates().tolist() if label in frame else []
+    sheet = sample(
+        frame,
+        n=n,
+        label=label,
+        group=group,
+        truth=truth,
+        id=id_,
+        show=show,
+        show_label=show_label,
+        allocation=ALLOCATIONS[allocation],
+        guess=parse_guess(guess, labels),
+        floor=floor,
+        random_state=seed,
+    )
+    write_outputs(sheet, out, tasks, overwrite=overwrite)
+
+
+def check_sheet_outputs(out: Path, tasks: Path | None, *, overwrite: bool) -> None:
+    """Refuse outputs that cannot be written or read back, before any work is done."""
+    if out.suffix.lower() not in (".csv", ".tsv"):
+        raise ValueError(f"{out.name} must end in .csv or .tsv: reviewers fill the sheet in.")
+    check_output(out, overwrite=overwrite)
+    if tasks is not None:
+        check_json_output(tasks, overwrite=overwrite)
+
+
+def write_outputs(
+    sheet: Sheet, out: Path, tasks: Path | None, *, overwrite: bool, echo: bool = True
+) -> None:
+    """Write a sheet, and Label Studio tasks where asked for, and say so unless told not to."""
+    write_sheet(sheet, out, overwrite=overwrite)
+    if tasks is not None:
+        write_label_studio(sheet, tasks, overwrite=overwrite)
+    if not echo:
+        return
+    chance = sheet.rows["probability"]
+    click.echo(
+        f"{out}: {len(sheet)} rows to review, wave {sheet.rows['wave'].iloc[0]}, selection "
+        f"probabilities {chance.min():.3g} to {chance.max():.3g}"
+    )
+    if tasks is not None:
+        click.echo(f"{tasks}: the same rows as Label Studio tasks; labelling interface:")
+        click.echo(LABEL_STUDIO_CONFIG, nl=False)

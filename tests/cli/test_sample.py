@@ -1,0 +1,112 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alignset.cli import main
+
+
+def run(capsys, *argv):
+    code = main([str(word) for word in argv])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    frame = pd.DataFrame({"pid": np.arange(100) + 500, "obs": ["no", "no", "yes", "no"] * 25})
+    frame.assign(sex=["f", "m"] * 50, age=40).to_csv(path, index=False)
+    return path
+
+
+def test_from_sheet_to_reviewed_table(capsys, tmp_path, table):
+    sheet, out = tmp_path / "sheet.csv", tmp_path / "reviewed.csv"
+    argv = ["--label", "obs", "--group", "sex", "--id", "pid", "--show", "age", "-o", sheet]
+    code, said, err = run(capsys, "sample", table, "--n", 20, *argv)
+    assert (code, err) == (0, "")
+    assert said == f"{sheet}: 20 rows to review, wave 1, selection probabilities 0.2 to 0.2\n"
+    rows = pd.read_csv(sheet, dtype=str, keep_default_na=False)
+    assert rows.columns.tolist() == ["pid", "stratum", "wave", "probability", "age", "reviewed"]
+    rows["reviewed"] = ["yes"] * 8 + ["no"] * 9 + ["cannot tell"] * 2 + [""]
+    rows.to_csv(sheet, index=False)
+    code, said, _ = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)
+    assert code == 0
+    assert said == (
+        f"{out}: 17 rows reviewed, 2 where the reviewer could not tell, 1 without an answer\n"
+    )
+    joined = pd.read_csv(out).set_index("pid")
+    assert joined["reviewed"].notna().sum() == 17
+    assert joined["probability"].notna().sum() == 20
+    first = int(rows["pid"][0])
+    assert joined.loc[first, "reviewed"] == "yes"
+
+
+def test_label_studio_tasks_come_with_their_interface(capsys, tmp_path, table):
+    sheet, tasks = tmp_path / "sheet.csv", tmp_path / "tasks.json"
+    argv = ["--label", "obs", "-o", sheet, "--label-studio", tasks]
+    code, said, _ = run(capsys, "sample", table, "--n", 5, *argv)
+    assert code == 0
+    assert said.endswith("</View>\n")
+    assert len(json.loads(tasks.read_text())) == 5
+
+
+def test_the_same_seed_draws_the_same_rows(capsys, tmp_path, table):
+    texts = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        path = tmp_path / f"{name}.csv"
+        run(capsys, "sample", table, "--n", 5, "-o", path, "--seed", seed)
+        texts.append(path.read_text())
+    assert texts[0] == texts[1] != texts[2]
+
+
+@pytest.mark.parametrize("made", ["sheet.csv", "tasks.json"])
+def test_nothing_is_written_over_without_asking(capsys, tmp_path, table, made):
+    (tmp_path / made).write_text("mine")
+    sheet, tasks = tmp_path / "sheet.csv", tmp_path / "tasks.json"
+    argv = ["sample", table, "--n", 5, "-o", sheet, "--label-studio", tasks]
+    code, out, err = run(capsys, *argv)
+    assert (code, out) == (1, "")
+    assert err == f"error: {tmp_path / made} exists; name another file, or pass --overwrite.\n"
+    assert (tmp_path / made).read_text() == "mine"
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["table.csv", made])
+    assert run(capsys, *argv, "--overwrite")[0] == 0
+    assert (tmp_path / made).read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--n", "999"], "n must lie in 1 to 100 (the rows not yet reviewed), got 999."),
+        (["--n", "5", "--label", "obz"], "the table has no column 'obz'; did you mean 'obs'?"),
+        (["--n", "5", "--id", "sex"], "column 'sex' holds 'f' more than once"),
+        (["--n", "5", "--show-label"], "show_label needs label, the column to show."),
+    ],
+)
+def test_mistakes_leave_no_file(capsys, tmp_path, table, argv, said):
+    code, out, err = run(capsys, "sample", table, *argv, "-o", tmp_path / "sheet.csv")
+    assert (code, out) == (1, "")
+    assert said in err
+    assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_sheet_has_to_be_text(capsys, tmp_path, table):
+    code, _, err = run(capsys, "sample", table, "--n", 5, "-o", tmp_path / "s.parquet")
+    assert code == 1
+    assert err == "error: s.parquet must end in .csv or .tsv: reviewers fill the sheet in.\n"
+
+
+def test_an_unknown_answer_leaves_no_table(capsys, tmp_path, table):
+    sheet, out = tmp_path / "sheet.csv", tmp_path / "reviewed.csv"
+    run(capsys, "sample", table, "--n", 5, "--label", "obs", "-o", sheet)
+    rows = pd.read_csv(sheet, dtype=str, keep_default_na=False)
+    rows.assign(reviewed="maybe").to_csv(sheet, index=False)
+    code, _, err = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)
+    assert code == 1
+    assert "was reviewed as 'maybe'; accepted are 'no', 'yes', 'cannot tell' or nothing." in err
+    assert not out.exists()
+    out.write_text("mine")
+    code, _, err = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)
+    assert err == f"error: {out} exists; name another file, or pass --overwrite.\n"
+    assert out.read_text() == "mine"
