@@ -323,11 +323,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each true class, (n, K), in the order of ``classes_``."""
-        return np.asarray(self._fits.probability(self._rows(X), dtype=torch.float64)[0])
+        rows = self._rows(X)
+        return np.asarray(self._fits.probability(rows, dtype=torch.float64)[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable true class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+        best = self.predict_proba(X).argmax(1)
+        return np.asarray(self.classes_[best])
 
     def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
