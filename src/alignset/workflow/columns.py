@@ -15,6 +15,9 @@ from alignset.workflow.tables import check_columns
 MIN_ROWS_FOR_ID = 20
 """With fewer rows, values that all differ say nothing."""
 
+REVIEW_SHEET = ("stratum", "wave", "probability")
+"""Columns that `alignset sample` adds; together they say how a row came to be reviewed."""
+
 MIN_REVIEWED_FOR_LEAK = 10
 """With fewer reviewed rows, agreement with the true label may be chance."""
 
@@ -101,10 +104,13 @@ def choose_columns(
     >>> choice.columns.features, choice.notes
     (('age',), ("'site' is the same in every row and was left out.",))
     """
+    sheet = [c for c in REVIEW_SHEET if set(REVIEW_SHEET) <= set(frame.columns)]
+    if sheet and probability is None:
+        probability = "probability"
     parts = [(label, "label"), (truth, "truth"), (id, "id"), (probability, "probability")]
     parts += [(name, "group") for name in groups]
     _check_parts(frame, parts, (*ignore, *categorical, *allow_leak))
-    taken = {name for name, part in parts if part != "group"} | set(ignore)
+    taken = {name for name, part in parts if part != "group"} | {*ignore, *sheet}
     kinds: dict[str, Kind] = {}
     notes: list[str] = []
     for name in (str(c) for c in frame.columns if c not in taken):
