@@ -26,7 +26,7 @@ from alignset.evaluate.validation import HarmonicMean
 from alignset.labels import encode_groups, encode_labels
 from alignset.methods import Alignment, Method, Standard
 from alignset.split import Part, Problem, hold_out
-from alignset.split.merge import merge_rows
+from alignset.split.merge import check_weights, merge_rows
 
 ROWS_PER_BATCH = 2000  # of a large data set; a small one is cut into five batches
 HELD_OUT_SHARE = 0.2  # validates on observed labels where no row was reviewed
@@ -168,7 +168,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         n = X.shape[0]
-        weight = _weights(sample_weight, n)
+        weight = check_weights(sample_weight, n)
         labels = encode_labels(y, y_true)
         names, group = encode_groups(groups, n)
         codes = np.column_stack([labels.y_seen, labels.y_true, group])
@@ -323,13 +323,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each true class, (n, K), in the order of ``classes_``."""
-        rows = self._rows(X)
+        rows = self._rows(X)  # first: it says NotFittedError
         return np.asarray(self._fits.probability(rows, dtype=torch.float64)[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable true class of each row."""
-        best = self.predict_proba(X).argmax(1)
-        return np.asarray(self.classes_[best])
+        prob = self.predict_proba(X)
+        return np.asarray(self.classes_[prob.argmax(1)])
 
     def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
@@ -358,22 +358,6 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    weight = np.array(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        weight = np.full(n, float(weight))
-    if weight.shape != (n,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape} but X has {n} rows; pass one number per row."
-        )
-    if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
-        raise ValueError(
-            "sample_weight must be finite, not negative and not all zero, got values from "
-            f"{weight.min()} to {weight.max()}."
-        )
-    return weight
 
 
 def _seed(random_state: Any) -> int:

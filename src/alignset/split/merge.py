@@ -121,3 +121,26 @@ def _equal(
         features = (X[a] == X[b]).all(axis=1)
     equal[at] = features & (codes[a] == codes[b]).all(axis=1)
     return equal
+
+
+def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
+    """Return one finite, non-negative weight per row; None is one each.
+
+    Examples
+    --------
+    >>> check_weights([1, 0, 2], n=3)
+    array([1., 0., 2.])
+    """
+    weight = np.array(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape} but X has {n} rows; pass one number per row."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        raise ValueError(
+            "sample_weight must be finite, not negative and not all zero, got values from "
+            f"{weight.min()} to {weight.max()}."
+        )
+    return weight
