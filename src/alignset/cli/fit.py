@@ -1,0 +1,153 @@
+"""``alignset fit``: from a table to a model folder."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table as Grid
+
+from alignset.methods.registry import describe
+from alignset.workflow.columns import choose_columns
+from alignset.workflow.compare import Comparison, Settings
+from alignset.workflow.fit import Fitted, fit_table
+from alignset.workflow.folder import check_folder, save_model
+from alignset.workflow.progress import progress_bar
+from alignset.workflow.tables import hash_file, read_table
+
+FILE_WIDTH = 120
+"""Columns where no terminal says how many."""
+
+
+@click.command("fit")
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
+@click.option(
+    "--truth", required=True, metavar="COLUMN", help="True label, empty where not reviewed."
+)
+@click.option(
+    "groups", "--group", multiple=True, metavar="COLUMN", help="Several mean their intersections."
+)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder.")
+@click.option("--method", default="alignment", show_default=True, help="See `alignset methods`.")
+@click.option("--configs", type=click.IntRange(1), default=20, show_default=True,
+              help="Size of the random search of every model.")  # fmt: skip
+@click.option("--folds", type=click.IntRange(2), default=3, show_default=True,
+              help="Parts of the reviewed rows; models score what they did not see.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--jobs", type=click.IntRange(1), help="Cores; all if left out.")
+@click.option("id_", "--id", metavar="COLUMN", help="Who a row belongs to; never a feature.")
+@click.option("--probability", metavar="COLUMN", help="Of having been chosen for review.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column alone.")
+@click.option("--categorical", multiple=True, metavar="COLUMN", help="Numbers that are codes.")
+@click.option("--allow-leak", multiple=True, metavar="COLUMN",
+              help="Keep a column that looks like the label or an identifier.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace a model folder.")
+def command(
+    table: Path,
+    label: str,
+    truth: str,
+    groups: tuple[str, ...],
+    out: Path,
+    method: str,
+    configs: int,
+    folds: int,
+    seed: int,
+    device: str,
+    jobs: int | None,
+    id_: str | None,
+    probability: str | None,
+    ignore: tuple[str, ...],
+    categorical: tuple[str, ...],
+    allow_leak: tuple[str, ...],
+    overwrite: bool,
+) -> None:
+    """Train a model on TABLE and write it to a folder.
+
+    Compares the method with simpler ones on reviewed rows none of them was trained on, and says
+    which to use. The folder appears when all is done, or not at all.
+    """
+    method = describe(method).name
+    check_folder(out, overwrite=overwrite)
+    settings = Settings(n_configs=configs, folds=folds, seed=seed, device=device, n_jobs=jobs)
+    frame = read_table(table)
+    choice = choose_columns(
+        frame, label=label, truth=truth, groups=groups, id=id_, probability=probability,
+        ignore=ignore, categorical=categorical, allow_leak=allow_leak,
+    )  # fmt: skip
+    about = {"command": _command_line(), "data": _data(table, frame)}
+    with progress_bar() as advance:
+        fitted = fit_table(
+            frame, choice, method=method, settings=settings, about=about, advance=advance
+        )
+    save_model(fitted.model, out, overwrite=overwrite)
+    _report(fitted, out)
+
+
+def _command_line() -> str:
+    """Write the command as it could be given again, defaults included."""
+    context = click.get_current_context()
+    words = ["alignset", "fit"]
+    for param in context.command.params:
+        value = context.params.get(param.name or "")
+        if isinstance(param, click.Argument):
+            words.append(str(value))
+        elif isinstance(value, bool):
+            words += [param.opts[-1]] if value else []
+        elif value is not None:
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [param.opts[-1], str(each)]
+    return shlex.join(words)
+
+
+def _data(table: Path, frame: Any) -> dict[str, Any]:
+    return {
+        "file": table.name,
+        "sha256": hash_file(table),
+        "rows": len(frame),
+        "columns": [str(name) for name in frame.columns],
+    }
+
+
+def _report(fitted: Fitted, out: Path) -> None:
+    console = Console(soft_wrap=True, highlight=False)
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
+    rows = fitted.model.manifest["rows"]
+    columns = fitted.model.columns
+    click.echo(
+        f"{rows['all']} rows, {rows['reviewed']} reviewed; {len(columns.features)} features, "
+        f"{len(fitted.model.classes)} classes, {len(fitted.model.groups)} groups"
+    )
+    for note in fitted.notes:
+        click.echo(f"note: {note}")
+    console.print(_rates(fitted))
+    if fitted.comparison is not None:
+        console.print(_scores(fitted.comparison))
+        click.echo(fitted.comparison.sentence)
+    click.echo(f"model: {out}")
+
+
+def _rates(fitted: Fitted) -> Grid:
+    grid = Grid("group", "reviewed", "wrong", "noise rate (95 %)", "modelled", box=None,
+                pad_edge=False)  # fmt: skip
+    for group, rate in fitted.model.manifest["noise_rates"].items():
+        counted = "-"
+        if rate["rate"] is not None:
+            counted = f"{rate['rate']:.3f} ({rate['low']:.3f} to {rate['high']:.3f})"
+        grid.add_row(
+            group, str(rate["reviewed"]), str(rate["wrong"]), counted, f"{rate['estimate']:.3f}"
+        )
+    return grid
+
+
+def _scores(comparison: Comparison) -> Grid:
+    grid = Grid("held out", "AUROC (95 %)", "AUEOC (95 %)", "harmonic mean (95 %)", box=None,
+                pad_edge=False)  # fmt: skip
+    for name, scores in comparison.scores.items():
+        grid.add_row(name, *(str(scores[metric]) for metric in ("auroc", "aueoc", "hm")))
+    return grid

@@ -1,0 +1,32 @@
+"""``alignset predict``: what a model says of a table's rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from alignset.workflow.folder import load_model
+from alignset.workflow.predict import predict_table
+from alignset.workflow.tables import check_output, read_table, write_table
+
+
+@click.command("predict")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE",
+              help="Table to write: .csv, .tsv, .parquet or .feather.")  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Replace the file.")
+def command(model: Path, table: Path, out: Path, overwrite: bool) -> None:
+    """Predict the true label of every row of TABLE with the model folder MODEL.
+
+    TABLE has the model's columns, in any order; others are ignored. Where it has the observed
+    label too, every row gets the confidence that it is right.
+    """
+    check_output(out, overwrite=overwrite)
+    loaded = load_model(model)
+    predictions = predict_table(loaded, read_table(table))
+    write_table(predictions.table, out, overwrite=overwrite)
+    for note in predictions.notes:
+        click.echo(f"note: {note}")
+    click.echo(f"{len(predictions.table)} rows: {out}")

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from alignset.cli import main
+from alignset.estimator import NoisyLabelClassifier
+
+
+@pytest.fixture
+def model(tmp_path):
+    clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0, n_jobs=1)
+    clf.fit(np.eye(4), [0, 1, 0, 1], y_true=[0, 1, 1, None]).save(tmp_path / "m")
+    return tmp_path / "m"
+
+
+def run(capsys, *argv):
+    code = main([str(a) for a in argv])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_model_is_exported_once(model, tmp_path, capsys):
+    path = tmp_path / "m.onnx"
+    code, out, err = run(capsys, "export", model, "--onnx", path)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"{path}: probabilities of onnxruntime differ by at most ")
+    code, _, err = run(capsys, "export", model, "--onnx", path)
+    assert (code, err) == (1, f"error: {path} exists; name another file, or pass --overwrite.\n")
+    assert run(capsys, "export", model, "--onnx", path, "--overwrite")[0] == 0
+
+
+def test_a_damaged_model_is_not_exported(model, tmp_path, capsys):
+    (model / "vectors.json").unlink()
+    code, _, err = run(capsys, "export", model, "--onnx", tmp_path / "m.onnx")
+    assert (code, err) == (1, f"error: {model} cannot be loaded: vectors.json is missing.\n")
+    assert not (tmp_path / "m.onnx").exists()

@@ -1,0 +1,179 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alignset import load_model
+from alignset.cli import main
+from alignset.workflow import folder
+from alignset.workflow.compare import Settings
+
+
+def write_table(path, n=150, reviewed=60, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    true = np.where(x > 0, "yes", "no")
+    frame = pd.DataFrame({"person": np.arange(n) + 1000, "x": x, "z": rng.normal(size=n)})
+    frame["sex"] = rng.choice(["f", "m"], n)
+    frame["told"] = np.where(rng.random(n) < 0.2, np.where(x > 0, "no", "yes"), true)
+    frame["reviewed"] = pd.Series(true).where(np.arange(n) < reviewed)
+    frame.to_csv(path, index=False)
+    return frame
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Train small networks for a few epochs; the command line always trains as it should."""
+    quick = partial(Settings, hidden=4, max_epochs=3, n_boot=50)
+    monkeypatch.setattr("alignset.cli.fit.Settings", quick)
+
+
+def run(capsys, *argv):
+    code = main([str(a) for a in argv])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def arguments(table, out):
+    return ["fit", table, "--label", "told", "--truth", "reviewed", "--group", "sex", "--out", out]
+
+
+QUICK = ["--configs", "1", "--folds", "2", "--jobs", "1"]
+
+
+def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys):
+    frame = write_table(tmp_path / "t.csv")
+    code, out, err = run(
+        capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK, "--seed", "3"
+    )
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "150 rows, 60 reviewed; 3 features, 2 classes, 2 groups"
+    assert lines[1].startswith("note: 'person' is different in every row, as an identifier is")
+    assert lines[2].split() == ["group", "reviewed", "wrong", "noise", "rate", "(95", "%)",
+                                "modelled"]  # fmt: skip
+    assert [line.split()[0] for line in lines[6:10]] == [
+        "standard", "alignment_only", "standard_plus", "alignment",
+    ]  # fmt: skip
+    assert lines[-1] == f"model: {tmp_path / 'm'}"
+    model = load_model(tmp_path / "m")
+    assert model.manifest["comparison"]["sentence"] == lines[-2]
+    assert model.manifest["seed"] == 3
+    assert model.manifest["data"]["rows"] == 150
+    assert model.manifest["command"].startswith(f"alignset fit {tmp_path / 't.csv'} --label told ")
+    assert "--group sex" in model.manifest["command"]
+    assert model.predict_proba(frame).shape == (150, 2)
+
+    code, _, err = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK)
+    assert code == 1
+    assert err == (f"error: {tmp_path / 'm'} exists; name another folder, or pass --overwrite.\n")
+    code, _, _ = run(
+        capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK,
+        "--overwrite", "--method", "standard-plus", "--id", "person",
+    )  # fmt: skip
+    assert code == 0
+    assert load_model(tmp_path / "m").manifest["search"]["method"] == "standard_plus"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--label", "tld"], "the table has no column 'tld'; did you mean 'told'?"),
+        (["--method", "magic"], "no method 'magic'; there are "),
+        (["--group", "z"], "make 150 groups, more than 50"),
+        (["--device", "cuda"], "there is no CUDA device; pass --device cpu."),
+        (["--ignore", "nix"], "the table has no column 'nix'"),
+        (["--id", "told"], "column 'told' is named as label and as id"),
+    ],
+)
+def test_bad_options_are_refused_and_nothing_is_written(tmp_path, capsys, change, said):
+    write_table(tmp_path / "t.csv")
+    code, out, err = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK, *change)
+    assert (code, out) == (1, "")
+    assert said in err
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda f: f.assign(told="no"), "column 'told' has one class, 'no', in all 150 rows"),
+        (lambda f: f.assign(reviewed=None), "no row is reviewed: column 'reviewed' is empty"),
+        (lambda f: f.assign(reviewed=f["told"].where(f.index > 0, "?")),
+         "column 'reviewed' holds '?' in data row 1, which 'told' never holds"),
+        (lambda f: f.assign(reviewed=np.where(f["x"] > 0, "yes", "no")),
+         "all 150 rows are reviewed, so the observed labels have nothing to add"),
+        (lambda f: f.assign(z=f["z"].where(f.index > 0, np.inf)),
+         "column 'z' holds inf in data row 1; it takes finite numbers"),
+        (lambda f: f.assign(z=f["z"].astype(str).where(f.index > 0, "tall")),
+         "column 'z' holds numbers in 149 of 150 rows but text in the others, first 'tall'"),
+        (lambda f: f.assign(copy=f["told"]), "column 'copy' says the same as the label column"),
+    ],
+)  # fmt: skip
+def test_bad_tables_are_refused_and_nothing_is_written(tmp_path, capsys, spoil, said):
+    spoil(write_table(tmp_path / "t.csv")).to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"error: {said}")
+    assert err.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, capsys, monkeypatch):
+    write_table(tmp_path / "t.csv", reviewed=12)
+
+    def full(self, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(folder.Path, "write_bytes", full)
+    code, _, err = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK)
+    assert (code, err) == (
+        1,
+        f"error: the disk is full: {tmp_path / 'm'} was not written, and nothing was changed; "
+        "free some space.\n",
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+PROGRAM = "import sys; from alignset.cli import main; sys.exit(main())"
+
+
+def test_ctrl_c_leaves_nothing(tmp_path):
+    write_table(tmp_path / "t.csv", n=3000, reviewed=900)
+    argv = [str(a) for a in arguments(tmp_path / "t.csv", tmp_path / "m")]
+    job = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *argv, "--configs", "2", "--jobs", "1"],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 30
+    while "libtorch" not in _maps(job.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2.5)
+    job.send_signal(signal.SIGINT)
+    out, err = job.communicate(timeout=60)
+    assert (job.returncode, out) == (130, "")
+    assert err.strip() == "interrupted"
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+def _maps(pid):
+    path = f"/proc/{pid}/maps"
+    if not os.path.exists(path):
+        pytest.skip("no /proc")
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
+
+
+def test_the_folder_is_described_as_json(tmp_path, capsys):
+    write_table(tmp_path / "t.csv", reviewed=12)
+    assert run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK)[0] == 0
+    manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
+    assert manifest["comparison"] is None
+    assert any("too few to compare" in note for note in manifest["notes"])
