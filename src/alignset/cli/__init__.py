@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 COMMANDS = {
+    "audit": ("alignset.cli.audit", "Find doubtful labels; say whether the reviewed rows will do."),
     "cite": ("alignset.cli.cite", "Print BibTeX of methods, or of alignset."),
     "data": ("alignset.cli.data", "Get, find and check the data sets."),
     "join": ("alignset.cli.join", "Add what reviewers found to the table."),

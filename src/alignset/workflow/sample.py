@@ -90,7 +90,7 @@ def sample(
         pool[drawn],
         probability=chance[flat[drawn]],
         stratum=numbers[flat[drawn]].astype(str),
-        wave=next_wave(table),
+        wave=next_wave(table, anything_before=len(pool) < len(table)),
         id=id,
         show=[*dict.fromkeys([*show, *([label] if show_label and label else [])])],
         choices=[] if label is None else cells.labels.tolist(),
@@ -109,7 +109,7 @@ def open_rows(table: pd.DataFrame, truth: str | None) -> NDArray[np.bool_]:
     return np.asarray(is_open, dtype=bool)
 
 
-def next_wave(table: pd.DataFrame) -> int:
-    """Return the number of the next sheet: one more than the table has seen."""
+def next_wave(table: pd.DataFrame, *, anything_before: bool) -> int:
+    """Return the number of the next sheet; reviews without a number count as the first."""
     waves = table[WAVE].dropna() if WAVE in table else pd.Series([], dtype=float)
-    return 1 + int(waves.max()) if len(waves) else 1
+    return 1 + (int(waves.max()) if len(waves) else int(anything_before))

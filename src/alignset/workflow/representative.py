@@ -1,0 +1,179 @@
+"""Do reviewed rows look like the others? A classifier two-sample test within each group.
+
+If a classifier that never saw a row can tell whether it was reviewed better than by chance, the
+reviewed rows are not like the rest (Lopez-Paz and Oquab 2017). Where selection probabilities are
+known, a reviewed row weighs 1 / pi - 1, which makes reviewed rows stand for the unreviewed ones
+if, and only if, the probabilities are right and nobody skipped the hard cases.
+
+The AUROC is the mean over folds, each scored by a classifier trained on the others. Its variance
+is that of a fold (DeLong et al. 1988) times 1/K + 1/(K - 1) (Nadeau and Bengio 2003): classifiers
+that share training rows agree by chance, and the naive 1/K called 10 % of simulated random samples
+different instead of the 2.5 % asked for; with both terms it was 1 to 4 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FOLDS = 5
+MIN_ROWS = 15
+"""Reviewed and unreviewed rows a test needs at least."""
+MAX_COMPARED = 4000
+"""Unreviewed rows compared with; more would not sharpen a test against a few hundred."""
+STRENGTH = 0.02
+"""Inverse penalty of the classifier, which shall not learn single rows by heart."""
+
+
+@dataclass(frozen=True)
+class TwoSampleTest:
+    """How well reviewed rows of a group can be told from the others.
+
+    Parameters
+    ----------
+    group : object
+    reviewed, compared : int
+        Rows of either kind the classifier was tried on.
+    auroc, low, high : float
+        Cross-fitted AUROC and its interval; 0.5 if there is nothing to tell. NaN where there were
+        too few rows.
+    weighted : bool
+        Whether selection probabilities were made up for.
+    """
+
+    group: Any
+    reviewed: int
+    compared: int
+    auroc: float
+    low: float
+    high: float
+    weighted: bool
+
+
+def choose_compared(
+    unreviewed: Ints, rng: np.random.Generator, *, most: int = MAX_COMPARED
+) -> Ints:
+    """Take at most so many unreviewed rows, at random."""
+    if len(unreviewed) <= most:
+        return unreviewed
+    return np.sort(rng.choice(unreviewed, most, replace=False))
+
+
+def two_sample_test(
+    group: Any,
+    X: Floats,
+    reviewed: NDArray[np.bool_],
+    weight: Floats | None,
+    *,
+    level: float,
+    random_state: int | np.random.Generator | None,
+) -> TwoSampleTest:
+    """Test whether reviewed rows of one group differ from the others.
+
+    Parameters
+    ----------
+    group : object
+        What the group is called.
+    X : float array of shape (n, D)
+        Features, the observed label among them.
+    reviewed : bool array of shape (n,)
+    weight : float array of shape (n,) or None
+        What each reviewed row stands for; None counts them equally.
+    level : float
+    random_state : int, Generator or None
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, reviewed = rng.normal(size=(400, 2)), np.arange(400) < 100
+    >>> X[reviewed, 0] += 1
+    >>> test = two_sample_test("all", X, reviewed, None, level=0.95, random_state=0)
+    >>> test.low > 0.6
+    True
+    """
+    w = np.ones(len(X)) if weight is None else np.where(reviewed, weight, 1.0)
+    use = w > 0
+    X, y, w = X[use], reviewed[use], w[use]
+    n = int(y.sum()), int((~y).sum())
+    if min(n) < MIN_ROWS:
+        none = float("nan")
+        return TwoSampleTest(group, *n, none, none, none, weight is not None)
+    fold = _folds(y, np.random.default_rng(random_state))
+    Z = _features(X)
+    parts = [_held_out(Z, y, w, fold == k) for k in range(FOLDS)]
+    area = float(np.mean([part[0] for part in parts]))
+    spread = float(np.mean([part[1] for part in parts])) * (1 / FOLDS + 1 / (FOLDS - 1))
+    reach = float(norm.isf((1 - level) / 2) * np.sqrt(spread))
+    bounds = max(area - reach, 0.0), min(area + reach, 1.0)
+    return TwoSampleTest(group, *n, area, *bounds, weight is not None)
+
+
+def _features(X: Floats) -> Floats:
+    """Standardise columns, and add the squares of those that are not two-valued."""
+    spread = X.std(0)
+    Z = (X[:, spread > 0] - X[:, spread > 0].mean(0)) / spread[spread > 0]
+    squares = Z[:, [len(np.unique(column)) > 2 for column in Z.T]] ** 2
+    squares = np.minimum(squares, 9.0) - 1
+    return np.hstack([Z, squares / np.maximum(squares.std(0), 1e-9)])
+
+
+def _folds(y: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
+    """Deal both kinds of rows out evenly."""
+    fold = np.empty(len(y), dtype=np.int64)
+    for kind in (True, False):
+        rows = rng.permutation(np.flatnonzero(y == kind))
+        fold[rows] = np.arange(len(rows)) % FOLDS
+    return fold
+
+
+def _held_out(
+    Z: Floats, y: NDArray[np.bool_], w: Floats, held: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """AUROC and its variance on rows a classifier has not seen."""
+    train = ~held
+    balanced = np.where(y, w / w[train & y].sum(), w / w[train & ~y].sum()) * (train & y).sum()
+    if Z.shape[1] == 0:
+        return 0.5, 0.0
+    classifier = LogisticRegression(C=STRENGTH, max_iter=500)
+    classifier.fit(Z[train], y[train], sample_weight=balanced[train])
+    score = classifier.decision_function(Z[held])
+    return weighted_auroc(score, y[held], w[held])
+
+
+def weighted_auroc(score: Floats, y: NDArray[np.bool_], w: Floats) -> tuple[float, float]:
+    """Weighted AUROC and its variance by placements (DeLong et al. 1988); ties count one half.
+
+    Examples
+    --------
+    >>> y = np.array([True, True, False, False])
+    >>> area, variance = weighted_auroc(np.array([0.9, 0.4, 0.5, 0.1]), y, np.ones(4))
+    >>> area, round(variance, 3)
+    (0.75, 0.125)
+    """
+    above = _placement(score[y], score[~y], w[~y])
+    below = 1 - _placement(score[~y], score[y], w[y])
+    area = float(above @ w[y] / w[y].sum())
+    variance = _spread(above - area, w[y]) + _spread(below - area, w[~y])
+    return area, variance
+
+
+def _placement(score: Floats, others: Floats, w: Floats) -> Floats:
+    """Weighted share of the others a score lies above."""
+    order = np.argsort(others)
+    total = np.concatenate([[0.0], np.cumsum(w[order])])
+    left = np.searchsorted(others[order], score, side="left")
+    right = np.searchsorted(others[order], score, side="right")
+    return np.asarray((total[left] + total[right]) / 2 / total[-1])
+
+
+def _spread(deviation: Floats, w: Floats) -> float:
+    n = len(w)
+    return float((w**2 @ deviation**2) / w.sum() ** 2 * n / max(n - 1, 1))
