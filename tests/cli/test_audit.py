@@ -67,6 +67,11 @@ def test_audit_prints_rates_a_verdict_an_action_and_doubtful_rows(capsys, folder
     assert lines[-4].split() == ["pid", "group", "observed", "confidence", "predicted", "reviewed"]
 
 
+def test_proposals_that_go_nowhere_are_said(capsys, folder, table):
+    _, out, _ = run(capsys, "audit", folder, table, "--next", 5, "--top", 0)
+    assert out.endswith("proposed for review: 5 rows; write them with --sheet next.csv\n")
+
+
 def test_audit_as_json(capsys, folder, table, frame):
     code, out, _ = run(capsys, "audit", folder, table, "--json", "--next", 5, "--top", 2)
     found = json.loads(out)

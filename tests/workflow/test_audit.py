@@ -214,6 +214,22 @@ def test_two_waves_of_an_audit_cover_the_truth(table):
     assert np.mean(covered) >= 0.93
 
 
+def test_a_model_that_contradicts_the_reviews_is_noted(table):
+    assert look(reviewed(table)).notes == ()
+
+    class Cynic(Doubter):
+        def label_confidence(self, frame, y):
+            return np.full(len(frame), 0.05)
+
+    (note,) = audit(Cynic(), reviewed(table), random_state=0).notes
+    assert note == (
+        "the model's own noise rate is outside the interval (0.95 in group 'f', 0.95 in group "
+        "'m'): its confidence ranks rows, but is no probability"
+    )
+    unknown = look(table.assign(reviewed=table["true"].where(table["pid"] % 4 == 0))).notes
+    assert unknown[0].startswith("selection probabilities are not known")
+
+
 def test_columns_can_be_named_anew(table):
     renamed = table.rename(columns={"obs": "told", "pid": "person"}).assign(obs=table["obs"])
     found = look(renamed, label="told", group=[], id="person", truth="true")

@@ -191,3 +191,16 @@ def test_a_file_that_exists_is_not_written_over(tmp_path, sheet):
     with pytest.raises(ValueError, match="there is no folder"):
         write_label_studio(sheet, tmp_path / "none" / "tasks.json")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["s.csv", "t.json"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_an_interrupted_write_leaves_nothing(tmp_path, sheet, monkeypatch, error):
+    def stop(self, text, **options):
+        with self.open("w") as stream:
+            stream.write(text[: len(text) // 2])
+        raise error
+
+    monkeypatch.setattr("pathlib.Path.write_text", stop)
+    with pytest.raises((KeyboardInterrupt, OSError)):
+        write_label_studio(sheet, tmp_path / "tasks.json")
+    assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,8 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
         _print(found, options["top"])
         if options["out"] is not None:
             click.echo(f"{options['out']}: {len(found.ranked)} rows, the most doubtful first")
+    if found.next is not None and options["sheet"] is None and not as_json:
+        say(f"proposed for review: {len(found.next)} rows; write them with --sheet next.csv")
     if found.next is not None and options["sheet"] is not None:
         write_outputs(
             found.next,
@@ -112,6 +115,7 @@ def _as_json(found: Audit, top: int) -> Any:
         {
             "verdict": found.verdict.colour,
             "action": found.verdict.action,
+            "notes": found.notes,
             "reasons": [asdict(reason) for reason in found.verdict.reasons],
             "level": found.level,
             "noise_rates": [
@@ -139,7 +143,11 @@ def _print(found: Audit, top: int) -> None:
         "model_rate": "model says",
         "told_apart_auroc": "told apart",
     }
-    print_grid(found.rate_frame(), titles)
+    frame = found.rate_frame()
+    frame["effective_size"] = [
+        "all" if math.isinf(size) else f"{size:.0f}" for size in frame["effective_size"]
+    ]
+    print_grid(frame, titles)
     weighted = any(rate.weighted for rate in found.rates)
     how = "weighted by selection probability" if weighted else "as if reviewed rows were random"
     say(
@@ -147,6 +155,8 @@ def _print(found: Audit, top: int) -> None:
         "worth: random rows it is as good as; told apart: AUROC of telling reviewed rows from "
         "others, 0.5 if alike"
     )
+    for text in found.notes:
+        say(f"note: {text}")
     say("")
     say(f"verdict: {found.verdict.colour}")
     for reason in found.verdict.reasons:
@@ -157,6 +167,3 @@ def _print(found: Audit, top: int) -> None:
         say("most doubtful labels:")
         shown = found.ranked.head(top)
         print_grid(shown, {str(name): str(name) for name in shown.columns})
-    if found.next is not None:
-        say("")
-        say(f"proposed for review: {len(found.next)} rows; write them with --sheet next.csv")

@@ -91,6 +91,27 @@ class Audit:
         """Every row, the most doubtful first."""
         return self.ranked
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to keep in mind when reading the numbers."""
+        said = []
+        if any(rate.reviewed and not rate.weighted for rate in self.rates):
+            said.append(
+                "selection probabilities are not known in some group, so its reviewed rows count "
+                "as drawn at random"
+            )
+        off = [
+            f"{self.model_rates[rate.group]:.2f} in group {rate.group!r}"
+            for rate in self.rates
+            if rate.reviewed and not rate.low <= self.model_rates[rate.group] <= rate.high
+        ]
+        if off:
+            said.append(
+                f"the model's own noise rate is outside the interval ({', '.join(off)}): its "
+                "confidence ranks rows, but is no probability"
+            )
+        return tuple(said)
+
     def rate_frame(self) -> pd.DataFrame:
         """One row per group: noise rate, interval, sizes, the model's rate, two-sample test."""
         rates = pd.DataFrame([vars(rate) for rate in self.rates])

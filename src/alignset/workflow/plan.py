@@ -318,14 +318,15 @@ def _findings(counts: Mapping[Any, int], rows: int) -> tuple[str, ...]:
         "rows, and improved as the set grew (1 to 15 % were tried)."
     )
     bias = (
-        f"in the same paper results held while the minority made up {LEAST_GROUP:.0%} to "
-        f"{MOST_GROUP:.0%} of the alignment set, and degraded where one group heavily dominated it"
+        "in the same paper, with two groups, results held while the minority made up "
+        f"{LEAST_GROUP:.0%} to {MOST_GROUP:.0%} of the alignment set, and degraded where one group "
+        "heavily dominated it"
     )
     parts = {name: n / total for name, n in counts.items()}
     outside = [
         f"{name!r} is {part:.0%} of this one"
         for name, part in parts.items()
-        if len(parts) > 1 and not LEAST_GROUP <= part <= MOST_GROUP
+        if len(parts) == 2 and not LEAST_GROUP <= part <= MOST_GROUP
     ]
     return size, bias + (f": {', '.join(outside)}." if outside else ".")
 
