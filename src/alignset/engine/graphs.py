@@ -20,10 +20,10 @@ class EagerEpochs:
     def __init__(self, train: Callable[[int], None], score: Callable[[], Tensor]) -> None:
         self.train, self.score = train, score
 
-    def run(self, turn: int) -> Tensor:
-        """Train one epoch that begins with step number ``turn``, and score it."""
+    def run(self, turn: int, scored: bool = True) -> Tensor | None:
+        """Train one epoch that begins with step number ``turn``; return its score if asked for."""
         self.train(turn)
-        return self.score()
+        return self.score() if scored else None
 
     def repacked(self) -> None:
         """Nothing to forget."""
@@ -34,7 +34,7 @@ class GraphedEpochs(EagerEpochs):
 
     def __init__(self, train: Callable[[int], None], score: Callable[[], Tensor]) -> None:
         super().__init__(train, score)
-        self.graphs: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self.graphs: dict[int, tuple[torch.cuda.CUDAGraph, Tensor | None]] = {}
         self.warm: set[int] = set()
         self.possible = True
 
@@ -42,25 +42,24 @@ class GraphedEpochs(EagerEpochs):
         """Forget graphs of tensors that are gone; libraries stay warm."""
         self.graphs.clear()
 
-    def run(self, turn: int) -> Tensor:
+    def run(self, turn: int, scored: bool = True) -> Tensor | None:
         """Replay the epoch if it was recorded."""
         if not self.possible or turn not in self.warm:
             self.warm.add(turn)
-            return super().run(turn)
-        if turn not in self.graphs and not self._record(turn):
-            return super().run(turn)
+            return super().run(turn, scored)
+        if turn not in self.graphs and not self._record(turn, scored):
+            return super().run(turn, scored)
         graph, score = self.graphs[turn]
         graph.replay()
-        return score.clone()
+        return None if score is None else score.clone()
 
-    def _record(self, turn: int) -> bool:
+    def _record(self, turn: int, scored: bool) -> bool:
         self.score()  # whatever is worked out once and kept must not be worked out while recording
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         try:
             with torch.cuda.graph(graph):
-                self.train(turn)
-                score = self.score()
+                score = super().run(turn, scored)
         except RuntimeError as error:  # a method that waits for the device cannot be recorded
             warnings.warn(
                 f"an epoch could not be recorded and runs unrecorded, which is slower: {error}",

@@ -104,7 +104,8 @@ class Training:
         stopping = self.recipe.stopping if stage.epochs is None else FixedLength()
         limit = self.recipe.max_epochs if stage.epochs is None else stage.epochs
         clock = torch.zeros((), dtype=torch.int64, device=self.recipe.device)
-        stack.stop = stopping.begin(self._score(stage, stack, clock))
+        start = self._score(stage, stack, clock)
+        stack.stop = {**stopping.begin(start), "score": start}
         stack.stop["epochs"] = torch.zeros_like(stack.stop["best"])
 
         def train(turn: int) -> None:
@@ -115,10 +116,13 @@ class Training:
         for epoch in range(1, limit + 1):
             if stage.each_epoch is not None:
                 self._look(stage.each_epoch, stack, rows, clock + 1)
-            step = (epoch - 1) * (self.recipe.n_batches if stage.per_batch else 1)
-            score = epochs.run(step % len(stage.steps))
+            turn = (epoch - 1) * (self.recipe.n_batches if stage.per_batch else 1)
+            turn %= len(stage.steps)
+            score = epochs.run(turn, self._moves_score(stage, turn))
+            if score is not None:
+                stack.stop["score"] = score
             stack.stop["epochs"] += stack.stop["running"]
-            stack.keep(stopping.update(stack.stop, epoch, score))
+            stack.keep(stopping.update(stack.stop, epoch, stack.stop["score"]))
             repacked = self._repack(stack, results, epoch)
             if repacked is None:
                 return
@@ -126,6 +130,14 @@ class Training:
                 stack = repacked
                 epochs.repacked()
         stack.save(self.weights, results)
+
+    def _moves_score(self, stage: Stage, turn: int) -> bool:
+        """Tell whether an epoch can change the score: not if theta, alone scored, rests."""
+        alone = type(self.method).predict is Method.predict and stage.watch is None
+        rests = "theta" not in stage.steps[turn].trains
+        # without validation rows the score is the clock, which never rests
+        watched = bool((self.validation.weight.sum(-1) > 0).all())
+        return not (alone and rests and watched) or stage.per_batch or stage.together
 
     def _epochs(
         self, rows: Rows, train: Callable[[int], None], score: Callable[[], Tensor]
