@@ -74,6 +74,7 @@ def test_a_table_becomes_a_model_that_is_saved_and_loaded(tmp_path):
     rates = manifest["noise_rates"]
     assert sum(r["reviewed"] for r in rates.values()) == 90
     for rate in rates.values():
+        assert 0 <= rate["modelled"] <= 1
         assert rate["low"] <= rate["rate"] == rate["wrong"] / rate["reviewed"] <= rate["high"]
     json.dumps(manifest, allow_nan=False)
 
@@ -98,13 +99,15 @@ def test_nothing_is_scored_by_a_model_that_was_trained_on_it(monkeypatch):
         "fit_preprocessing",
         lambda rows, kinds: (trained.append(set(rows.index)), original(rows, kinds))[1],
     )
-    scores = cross_fit(frame, targets, choice.kinds, ["standard"], QUICK, lambda what: None)
+    crossed = cross_fit(frame, targets, choice.kinds, ["standard"], QUICK, lambda what: None)
     fold = assign_folds(targets, QUICK.folds, QUICK.seed)
     for part, rows in enumerate(trained):
         held = frame.index[(fold == part) & targets.reviewed]
         assert not rows & set(held)
         assert not set(frame.loc[sorted(rows), "person"]) & set(frame.loc[held, "person"])
-    np.testing.assert_array_equal(np.isnan(scores["standard"]).any(axis=1), ~targets.reviewed)
+    np.testing.assert_array_equal(
+        np.isnan(crossed.scores["standard"]).any(axis=1), ~targets.reviewed
+    )
 
 
 def test_folds_are_even_in_every_group_and_class():

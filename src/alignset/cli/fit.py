@@ -136,12 +136,12 @@ def _rates(fitted: Fitted) -> Grid:
     grid = Grid("group", "reviewed", "wrong", "noise rate (95 %)", "modelled", box=None,
                 pad_edge=False)  # fmt: skip
     for group, rate in fitted.model.manifest["noise_rates"].items():
-        counted = "-"
+        counted = modelled = "-"
         if rate["rate"] is not None:
             counted = f"{rate['rate']:.3f} ({rate['low']:.3f} to {rate['high']:.3f})"
-        grid.add_row(
-            group, str(rate["reviewed"]), str(rate["wrong"]), counted, f"{rate['estimate']:.3f}"
-        )
+        if rate["modelled"] is not None:
+            modelled = f"{rate['modelled']:.3f}"
+        grid.add_row(group, str(rate["reviewed"]), str(rate["wrong"]), counted, modelled)
     return grid
 
 

@@ -111,6 +111,24 @@ class Comparison:
     groups_left_out: tuple[Any, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """What models say of reviewed rows they were not trained on.
+
+    Parameters
+    ----------
+    scores : dict from method name to (n, K) probabilities
+        NaN on rows that are not reviewed.
+    more_doubt : float array of shape (G,)
+        How much more the last method doubts the labels of a group's unreviewed rows than those of
+        its held-out reviewed rows, on average; NaN where either has none. Of rows a model was
+        trained on it would be too large: their labels were shown to be right or wrong.
+    """
+
+    scores: dict[str, Floats]
+    more_doubt: Floats
+
+
 def cross_fit(
     frame: pd.DataFrame,
     targets: Targets,
@@ -118,16 +136,12 @@ def cross_fit(
     methods: Sequence[str],
     settings: Settings,
     advance: Callable[[str], None],
-) -> dict[str, Floats]:
-    """Score every reviewed row with models that saw neither it nor its unit.
-
-    Returns
-    -------
-    dict from method name to (n, K) probabilities, NaN on rows that are not reviewed
-    """
+) -> CrossFit:
+    """Score every reviewed row with models that saw neither it nor its unit."""
     fold = assign_folds(targets, settings.folds, settings.seed)
     size = (len(frame), len(targets.labels.classes))
     scores = {name: np.full(size, np.nan) for name in methods}
+    more_doubt = np.full((settings.folds, len(targets.group_names)), np.nan)
     for part in range(settings.folds):
         held, train = (fold == part) & targets.reviewed, fold != part
         prep = fit_preprocessing(frame[train], kinds)
@@ -143,7 +157,22 @@ def cross_fit(
             at = np.searchsorted(targets.labels.classes, clf.classes_)
             scores[name][held] = 0.0
             scores[name][np.ix_(held, at)] = clf.predict_proba(X_held)
-    return scores
+        pool = train & ~targets.reviewed
+        doubt = np.full(len(frame), np.nan)
+        doubt[held] = 1 - clf.label_confidence(X_held, targets.y[held])
+        if pool.any():
+            doubt[pool] = 1 - clf.label_confidence(X[pool[train]], targets.y[pool])
+        more_doubt[part] = _means(doubt, pool, targets) - _means(doubt, held, targets)
+    known = ~np.isnan(more_doubt)
+    mean = np.where(known, more_doubt, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
+    return CrossFit(scores, mean)
+
+
+def _means(values: Floats, rows: NDArray[np.bool_], targets: Targets) -> Floats:
+    """Mean of each group's rows (G,), NaN where it has none."""
+    size = np.bincount(targets.group[rows], minlength=len(targets.group_names))
+    total = np.bincount(targets.group[rows], values[rows], len(targets.group_names))
+    return np.asarray(total / np.where(size > 0, size, np.nan))
 
 
 def assign_folds(targets: Targets, folds: int, seed: int) -> NDArray[np.int64]:

@@ -95,13 +95,14 @@ def fit_table(
         raise ValueError("name the column of true labels with --truth; without reviews see `plan`.")
     targets = read_targets(frame, columns)
     check_review(targets, columns.truth, needs_unreviewed=method not in SIMPLE)
-    methods = list(dict.fromkeys((*SIMPLE, method)))
+    methods = [*(name for name in SIMPLE if name != method), method]
     steps = _Steps(advance, len(methods) * settings.folds + 1)
     reason = can_compare(targets, settings.folds)
-    comparison = None
+    comparison, more_doubt = None, None
     if reason is None:
-        scores = cross_fit(frame, targets, choice.kinds, methods, settings, steps.next)
-        comparison = compare(targets, scores, method, settings=settings)
+        crossed = cross_fit(frame, targets, choice.kinds, methods, settings, steps.next)
+        comparison = compare(targets, crossed.scores, method, settings=settings)
+        more_doubt = crossed.more_doubt
     steps.next(f"training {method} on all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
@@ -113,12 +114,11 @@ def fit_table(
         "settings": asdict(settings),
         "search": _search(clf),
         "rows": {"all": len(frame), "reviewed": int(targets.reviewed.sum())},
-        "noise_rates": _noise_rates(clf, targets),
+        "noise_rates": _noise_rates(targets, more_doubt),
         "comparison": None if comparison is None else asdict(comparison),
         "notes": notes,
     }
-    network = Network.of(clf)
-    model = Model(network, prep, clf.classes_, clf.groups_, columns, _plain(known))
+    model = Model(Network.of(clf), prep, clf.classes_, clf.groups_, columns, _plain(known))
     return Fitted(model, comparison, notes)
 
 
@@ -166,8 +166,12 @@ def _group_notes(targets: Targets) -> list[str]:
     return notes
 
 
-def _noise_rates(clf: NoisyLabelClassifier, targets: Targets) -> dict[str, dict[str, Any]]:
-    """Share of wrong labels per group: modelled, and counted on reviewed rows with an interval."""
+def _noise_rates(targets: Targets, more_doubt: Any) -> dict[str, dict[str, Any]]:
+    """Share of wrong labels per group: counted on reviewed rows with an interval, and modelled.
+
+    The modelled rate adds, for the unreviewed rows, how much more a model doubts them than
+    reviewed rows it was not trained on.
+    """
     wrong = targets.labels.y_seen != targets.labels.y_true
     rates = {}
     for g, name in enumerate(targets.group_names.tolist()):
@@ -175,9 +179,11 @@ def _noise_rates(clf: NoisyLabelClassifier, targets: Targets) -> dict[str, dict[
         weight = targets.weight[rows]
         size = float(weight.sum() ** 2 / (weight**2).sum()) if rows.any() else 0.0
         rate = float(np.average(wrong[rows], weights=weight)) if rows.any() else math.nan
+        unseen = 1 - rows.sum() / (targets.group == g).sum()
+        shift = math.nan if more_doubt is None else unseen * more_doubt[g]
         low, high = wilson(np.nan_to_num(rate), size)
         rates[str(name)] = {
-            "estimate": clf.noise_rates_[name],
+            "modelled": rate if unseen == 0 else float(np.clip(rate + shift, 0, 1)),
             "reviewed": int(rows.sum()),
             "wrong": int(wrong[rows].sum()),
             "rate": rate,

@@ -120,7 +120,7 @@ def of_estimator(clf: NoisyLabelClassifier) -> Model:
     matrix = Matrix(int(clf.n_features_in_), None if names is None else tuple(map(str, names)))
     known = {
         "seed": clf.random_state if isinstance(clf.random_state, int) else None,
-        "noise_rates": {str(group): {"estimate": r} for group, r in clf.noise_rates_.items()},
+        "noise_rates": {str(group): {"modelled": r} for group, r in clf.noise_rates_.items()},
     }
     columns = Columns("y", matrix.columns)
     return Model(Network.of(clf), matrix, clf.classes_, clf.groups_, columns, known)
