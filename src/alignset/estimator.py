@@ -184,10 +184,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _distinct(self, X: Any, codes: NDArray[np.int64], weight: NDArray[np.float64]) -> Part:
         """Merge equal rows, in an order that no longer depends on how they came, and scale."""
         first, weight = merge_rows(X, codes, weight)
-        X, (y_seen, y_true, group) = X[first], codes[first].T
         weight *= len(weight) / weight.sum()
-        self._learn_scale(X, weight)
-        return Part(self._scaled(X), y_seen, y_true, group, weight)
+        self._learn_scale(X, first, weight)
+        y_seen, y_true, group = codes[first].T
+        return Part(self._trained_rows(X, first), y_seen, y_true, group, weight)
 
     def _method_for(self, rows: Part) -> Method:
         """Return the method to train; Standard, with a warning, where it has nothing to go on."""
@@ -298,18 +298,29 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rates = means(doubt, rows.weight) + means(error, rows.weight * rows.reviewed)
         return dict(zip(self.groups_.tolist(), rates.clip(0.0, 1.0).tolist(), strict=True))
 
-    def _learn_scale(self, X: Any, weight: NDArray[np.float64]) -> None:
+    def _learn_scale(self, X: Any, rows: NDArray[np.int64], weight: NDArray[np.float64]) -> None:
         self._centre, self._spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if not self.standardize:
             return
         if scipy.sparse.issparse(X):
             spread = abs(X).max(axis=0).toarray().reshape(-1)
-        else:
-            self._centre = np.average(X, axis=0, weights=weight)
-            spread = np.sqrt(np.average((X - self._centre) ** 2, axis=0, weights=weight))
+        else:  # block by block: a copy of a large table is what there may be no memory for
+            blocks = [(rows[at], weight[at]) for at in _blocks(len(rows))]
+            self._centre = sum(w @ X[r] for r, w in blocks) / weight.sum()
+            square = sum(w @ (X[r] - self._centre) ** 2 for r, w in blocks)
+            spread = np.sqrt(square / weight.sum())
         # a constant column's mean is off by rounding, which must not become its unit
         rounding = len(weight) * np.finfo(np.float64).eps * abs(self._centre)
         self._spread = np.where(spread > rounding, spread, 1.0)
+
+    def _trained_rows(self, X: Any, rows: NDArray[np.int64]) -> Any:
+        """Return ``X[rows]`` scaled, in the precision of training."""
+        if scipy.sparse.issparse(X):
+            return self._scaled(X[rows]).astype(np.float32)
+        out = np.empty((len(rows), X.shape[1]), dtype=np.float32)
+        for at in _blocks(len(rows)):
+            out[at] = self._scaled(X[rows[at]])
+        return out
 
     def _scaled(self, X: Any) -> Any:
         if scipy.sparse.issparse(X):
@@ -358,6 +369,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _blocks(n: int, size: int = 1 << 16) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, n, size)]
 
 
 def _seed(random_state: Any) -> int:
