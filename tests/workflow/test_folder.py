@@ -309,14 +309,56 @@ def test_names_outside_the_registry_are_refused(copy, spoil):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda m: m.pop("columns"), "manifest.json lacks 'columns'."),
+        (
+            lambda m: m.pop("columns"),
+            "manifest.json is not what alignset writes (KeyError('columns')).",
+        ),
         (lambda m: m["classes"].update(values=["a", "b", "c"]), "do not fit its network."),
-        (lambda m: m["classes"].update(kind="exec"), "manifest.json lacks 'exec'."),
+        (
+            lambda m: m["classes"].update(kind="exec"),
+            "manifest.json is not what alignset writes (KeyError('exec')).",
+        ),
     ],
 )
 def test_a_manifest_that_lacks_something_is_refused(copy, spoil, said):
     change(copy, spoil=spoil)
     assert refused(copy).endswith(said)
+
+
+def leaves(data, path=()):
+    """Every place in a JSON document, inner ones included."""
+    inside = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in inside:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from leaves(value[:2] if isinstance(value, list) else value, (*path, key))
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "preprocessing.json", "vectors.json"])
+def test_whatever_is_written_into_a_folder_is_loaded_or_refused(copy, name):
+    original = json.loads((copy / name).read_text())
+    whole = (copy / "manifest.json").read_bytes()
+    for path in leaves(original):
+        if path[0] == "sha256":
+            continue
+        for value in (None, "x", -1, [], {}, 1e300, True):
+            data = json.loads(json.dumps(original))
+            place = data
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = value
+            (copy / name).write_bytes(json.dumps(data).encode())
+            spoilt = json.loads(whole) if name != "manifest.json" else data
+            if name != "manifest.json":
+                content = (copy / name).read_bytes()
+                spoilt["files"][name] = {"sha256": folder._hash(content), "bytes": len(content)}
+            spoilt.pop("sha256", None)
+            spoilt["sha256"] = folder._hash(folder._dump(spoilt))
+            (copy / "manifest.json").write_bytes(folder._dump(spoilt))
+            try:
+                load_model(copy)
+            except ValueError as error:
+                assert str(error).startswith(str(copy)), path  # noqa: PT017
 
 
 def test_loading_unpickles_and_evaluates_nothing(saved, monkeypatch):

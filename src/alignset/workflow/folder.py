@@ -64,12 +64,13 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     """
     place = Path(folder)
     manifest = read_manifest(place)
-    contents = {name: _read_hashed(place, name, manifest) for name in FILES}
     try:
+        contents = {name: _read_hashed(place, name, manifest) for name in FILES}
         model = _build(manifest, contents)
         check_vectors(model, _parse(contents[VECTORS], VECTORS))
-    except (ValueError, KeyError, TypeError) as error:
-        reason = str(error) if isinstance(error, ValueError) else f"manifest.json lacks {error}"
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        ours = type(error) is ValueError
+        reason = str(error) if ours else f"{MANIFEST} is not what alignset writes ({error!r})"
         raise ValueError(f"{place} cannot be loaded: {reason}.") from None
     return model
 
@@ -166,7 +167,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder} is not a model folder: its {MANIFEST} is of something else.")
     schema = manifest.get("schema")
     if not isinstance(schema, int) or schema != SCHEMA:
-        wrote = manifest.get("versions", {}).get("alignset", "another version")
+        versions = manifest.get("versions")
+        wrote = versions.get("alignset") if isinstance(versions, dict) else "unknown"
         raise ValueError(
             f"{folder} cannot be loaded: it has schema {schema}, written by alignset {wrote}, and "
             f"this alignset ({version('alignset')}) reads schema {SCHEMA}; upgrade alignset."
@@ -202,22 +204,21 @@ def _build(manifest: dict[str, Any], contents: dict[str, bytes]) -> Model:
 
 
 def _read_hashed(folder: Path, name: str, manifest: dict[str, Any]) -> bytes:
-    expected = manifest.get("files", {}).get(name)
-    path = folder / name
-    if expected is None or not path.is_file():
-        raise ValueError(f"{folder} cannot be loaded: {name} is missing.")
+    expected, path = manifest["files"][name], folder / name
+    if not path.is_file():
+        raise ValueError(f"{name} is missing")
     size = path.stat().st_size
     if size != expected["bytes"]:
         raise ValueError(
-            f"{folder} cannot be loaded: {name} has {size} bytes, expected {expected['bytes']}; "
-            "the folder was not copied whole."
+            f"{name} has {size} bytes, expected {expected['bytes']}; the folder was not copied "
+            "whole"
         )
     content = path.read_bytes()
     found = _hash(content)
     if found != expected["sha256"]:
         raise ValueError(
-            f"{folder} cannot be loaded: sha256 of {name} is {found[:8]}…, expected "
-            f"{str(expected['sha256'])[:8]}…; the file was changed after it was saved."
+            f"sha256 of {name} is {found[:8]}…, expected {str(expected['sha256'])[:8]}…; the file "
+            "was changed after it was saved"
         )
     return content
 

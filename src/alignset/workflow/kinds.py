@@ -99,13 +99,12 @@ def as_numbers(
 
 def _as_dates(values: pd.Series[Any], first_row: int = 0) -> NDArray[np.datetime64]:
     missing = np.asarray(values.isna(), dtype=bool)
-    if not is_datetime64_any_dtype(values):
-        dates = pd.to_datetime(
-            values.astype("object").where(~missing, None), errors="coerce", format="ISO8601",
-            utc=True,
-        )  # fmt: skip
-    else:
+    if is_datetime64_any_dtype(values):
         dates = values if values.dt.tz is not None else values.dt.tz_localize("UTC")
+    else:
+        text = values.astype("object").map(str)
+        text = text.where(~missing & text.str.fullmatch(_DATE).to_numpy(bool), None)
+        dates = pd.to_datetime(text, errors="coerce", format="ISO8601", utc=True)
     wrong = np.asarray(dates.isna(), dtype=bool) & ~missing
     if wrong.any():
         row = int(wrong.argmax())

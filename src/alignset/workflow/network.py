@@ -16,9 +16,12 @@ from alignset.estimator import NoisyLabelClassifier
 from alignset.methods import Method
 from alignset.methods.gjs import Perturbation
 from alignset.methods.registry import METHODS
-from alignset.stack import MLP
+from alignset.stack import MLP, NetShape
 
 Arrays = dict[str, NDArray[Any]]
+
+MAX_COUNT, MAX_WIDTH = 10_000, 1 << 31
+"""No depth, or number a method counts by, and no width in a model folder is larger."""
 
 _PARTS = {"perturbation": Perturbation}
 """Settings of methods that are made of settings themselves."""
@@ -86,7 +89,9 @@ class Network:
             if backbone.pop("name") != "mlp":
                 raise ValueError(f"no backbone {about['backbone']['name']!r}")
             mlp = MLP(**backbone)
-            kind = Kind(**{f.name: int(about[f.name]) for f in fields(Kind)})
+            kind = Kind(**{f.name: about[f.name] for f in fields(Kind)})
+            _check_sizes(MAX_COUNT, mlp.depth)
+            _check_sizes(MAX_WIDTH, mlp.hidden, *asdict(kind).values())
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"manifest.json names no model alignset knows ({error!r})") from None
         _check_arrays(method, mlp, kind, arrays)
@@ -117,18 +122,38 @@ def _method(about: Any) -> Method:
     plain = [v for name, v in settings.items() if name not in made]
     if not all(isinstance(v, bool | int | float | str | None) for v in plain):
         raise ValueError("settings are numbers, names or switches")
+    _check_sizes(MAX_COUNT, *(v for v in plain if isinstance(v, int)))
     return factory(**settings)
+
+
+def _check_sizes(most: int, *sizes: Any) -> None:
+    """Refuse numbers that would make the reader build something huge."""
+    for size in sizes:
+        if not isinstance(size, int) or not 0 <= size <= most:
+            raise ValueError(f"a size of {size!r}")
+
+
+def _shapes(mlp: MLP, shape: NetShape) -> dict[str, tuple[int, ...]]:
+    """Shapes of a network's parameters, without making any."""
+    wanted: dict[str, tuple[int, ...]] = {
+        f"w0.{i}": (mlp.hidden, width) for i, width in enumerate(shape.inputs)
+    }
+    for layer in range(mlp.depth + 1):
+        width = shape.outputs if layer == mlp.depth else mlp.hidden
+        if layer > 0:
+            wanted[f"w{layer}"] = (width, mlp.hidden)
+        wanted[f"b{layer}"] = (width, 1)
+    return wanted
 
 
 def _check_arrays(method: Method, mlp: MLP, kind: Kind, arrays: Arrays) -> None:
     """Refuse arrays of other names, shapes or types than the described networks have."""
-    seed = torch.zeros(1, dtype=torch.int64)
     expected: dict[str, tuple[int, ...]] = {
         f"scale/{name}": (kind.n_features,) for name in ("centre", "spread")
     }
     for net, shape in method.networks(kind.n_features, kind.n_classes).items():
-        for key, start in mlp.init(shape, seed, net).items():
-            expected[f"{net}/{key}"] = tuple(start.shape[2:])
+        for key, size in _shapes(mlp, shape).items():
+            expected[f"{net}/{key}"] = size
     found = {name: values.shape for name, values in arrays.items()}
     if found != expected:
         odd = sorted(set(found.items()) ^ set(expected.items()))[0][0]
