@@ -11,6 +11,7 @@ without internet: ``pip install --no-deps --target build/site cleanlab tqdm term
 ``PYTHONPATH=src:build/site``. Values of every seed go to a CSV file beside the page.
 """
 
+# ruff: noqa: E402, what is missing has to be replaced before alignset is imported
 from __future__ import annotations
 
 import argparse
@@ -195,7 +196,7 @@ def render(results: dict[str, tuple[pd.DataFrame, dict[str, str]]], args, second
         "150 people have",
         "diabetes and were not told, 67 were told without having it.",
         "",
-        f"{args.seeds} seeds. Each tests on 20 % of the people, reviews {SHARE:.0%} of the rest "
+        f"{args.seeds} seeds. Each tests on 20 % of the people, reviews {100 * SHARE:.0f} % of the rest "
         "(half of those train,",
         "half choose the epoch and the config), and preprocesses with statistics of its training "
         "rows. Every method",
@@ -203,7 +204,7 @@ def render(results: dict[str, tuple[pd.DataFrame, dict[str, str]]], args, second
         f"{args.hidden}. Values are means ± standard",
         "deviations over seeds, on the true labels of the test rows; a difference is the mean of "
         "the paired",
-        f"differences with its {LEVEL:.0%} t interval. AUEOC is the paper's, over thresholds. "
+        f"differences with its {100 * LEVEL:.0f} % t interval. AUEOC is the paper's, over thresholds. "
         '"Clean labels" is Standard',
         "with every training row reviewed: what better labels could give at most.",
     ]
