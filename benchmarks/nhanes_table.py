@@ -37,7 +37,7 @@ for _name in ("pooch", "requests"):  # they only download, and the file is alrea
     if find_spec(_name) is None:
         sys.modules[_name] = ModuleType(_name)
 
-from alignset.data import Table, load_nhanes
+from alignset.data import Table, load_nhanes, undiagnosed_by_group
 from alignset.data.nhanes_columns import CATEGORICAL, NUMERIC
 from alignset.engine import Trainer, draw_configs
 from alignset.evaluate import summarize
@@ -52,6 +52,37 @@ METRICS = ("AUROC", "AUEOC", "HM")
 SHARE = 0.1
 LEVEL = 0.95
 GROUP_TITLES = {"race": "race and ethnicity (six groups)", "sex": "sex (two groups)"}
+
+INTRODUCTION = """\
+# NHANES diabetes: the methods on labels that are really wrong
+
+Written by `benchmarks/nhanes_table.py`; do not edit. The command:
+
+```
+python {command}
+```
+
+The observed label is what a doctor told {people:,} adults of NHANES 2017-2018, the true one what their
+blood or their treatment shows ([the data](../data/nhanes.md)). Nobody flipped a label: {not_told}
+people have diabetes and were not told, {told_without} were told without having it.
+
+{seeds} seeds. Each tests on 20 % of the people, reviews {share:.0f} % of the rest (half of those
+train, half choose the epoch and the config), and preprocesses with statistics of its training rows.
+Every method gets {configs} random configs of its own search space and one hidden width, {hidden}.
+Values are means ± standard deviations over seeds, on the true labels of the test rows; a difference
+is the mean of the paired differences with its {level:.0f} % t interval. AUEOC is the paper's, over
+thresholds. "Clean labels" is Standard with every training row reviewed: what better labels could
+give.
+"""
+READING = """\
+## How to read it
+
+* Seeds are splits of the same people, so that their parts overlap: the intervals say how sure the
+  order is on these people. For other people they are too narrow.
+* Each table makes one comparison per method and metric, without a correction for their number.
+* AUEOC rewards scores that hardly move with the threshold: a weak model can look even. HM asks for
+  both.
+"""
 
 
 def make_pipeline_for(X: pd.DataFrame) -> ColumnTransformer:
@@ -181,50 +212,13 @@ def count_empty(values: pd.DataFrame) -> str:
 
 def render(results: dict[str, tuple[pd.DataFrame, dict[str, str]]], args, seconds: float) -> str:
     device = torch.cuda.get_device_name(0) if args.device == "cuda" else platform.machine() + " CPU"
-    lines = [
-        "# NHANES diabetes: the methods on labels that are really wrong",
-        "",
-        "Written by `benchmarks/nhanes_table.py`; do not edit. The command:",
-        "",
-        "```",
-        f"python {shlex.join(sys.argv)}",
-        "```",
-        "",
-        "The observed label is what a doctor told 4,855 adults of NHANES 2017-2018, the true one "
-        "what their",
-        "blood or their treatment shows ([the data](../data/nhanes.md)). Nobody flipped a label: "
-        "150 people have",
-        "diabetes and were not told, 67 were told without having it.",
-        "",
-        f"{args.seeds} seeds. Each tests on 20 % of the people, reviews {100 * SHARE:.0f} % of the rest "
-        "(half of those train,",
-        "half choose the epoch and the config), and preprocesses with statistics of its training "
-        "rows. Every method",
-        f"gets {args.configs} random configs of its own search space and one hidden width, "
-        f"{args.hidden}. Values are means ± standard",
-        "deviations over seeds, on the true labels of the test rows; a difference is the mean of "
-        "the paired",
-        f"differences with its {100 * LEVEL:.0f} % t interval. AUEOC is the paper's, over thresholds. "
-        '"Clean labels" is Standard',
-        "with every training row reviewed: what better labels could give at most.",
-    ]
+    numbers = {"share": 100 * SHARE, "level": 100 * LEVEL, "command": shlex.join(sys.argv)}
+    counts = undiagnosed_by_group(load_nhanes()).loc["all"].astype(int).to_dict()
+    lines = [INTRODUCTION.format(**numbers, **counts, **vars(args))]
     for group, (values, left_out) in results.items():
-        lines += ["", f"## By {GROUP_TITLES[group]}", "", *render_table(values, left_out)]
-        lines += ["", *say_who_wins(values), "", count_empty(values)]
-    lines += [
-        "",
-        "## How to read it",
-        "",
-        "* Seeds are splits of the same people, so that test parts overlap: the intervals say how "
-        "sure the order is",
-        "  on these people, not on others, and are too narrow for the latter.",
-        "* Each table makes one comparison per method and metric, without a correction for their "
-        "number.",
-        "* AUEOC rewards scores that hardly move with the threshold: a weak model can look even. "
-        "HM asks for both.",
-        "",
-        f"{device}, torch {torch.__version__}, {seconds:.0f} s in all.",
-    ]
+        lines += [f"## By {GROUP_TITLES[group]}", "", *render_table(values, left_out)]
+        lines += ["", *say_who_wins(values), "", count_empty(values), ""]
+    lines += [READING, f"{device}, torch {torch.__version__}, {seconds:.0f} s in all."]
     return "\n".join(lines) + "\n"
 
 
