@@ -62,9 +62,9 @@ Written by `benchmarks/nhanes_table.py`; do not edit. The command:
 python {command}
 ```
 
-The observed label is what a doctor told {people:,} adults of NHANES 2017-2018, the true one what their
-blood or their treatment shows ([the data](../data/nhanes.md)). Nobody flipped a label: {not_told}
-people have diabetes and were not told, {told_without} were told without having it.
+The observed label is what a doctor told {people:,} adults of NHANES 2017-2018, the true one what
+their blood or their treatment shows ([the data](../data/nhanes.md)). Nobody flipped a label:
+{not_told} people have diabetes and were not told, {told_without} were told without having it.
 
 {seeds} seeds. Each tests on 20 % of the people, reviews {share:.0f} % of the rest (half of those
 train, half choose the epoch and the config), and preprocesses with statistics of its training rows.
