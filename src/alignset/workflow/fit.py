@@ -107,7 +107,7 @@ def fit_table(
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     steps.finish()
-    notes = (*choice.notes, *([reason] if reason else ()), *_group_notes(targets), *said)
+    notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
     known = {
         **(about or {}),
         "seed": settings.seed,
@@ -149,20 +149,26 @@ def _fit_quietly(
     return clf, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
-def _group_notes(targets: Targets) -> list[str]:
-    """Name the groups too small to say anything of."""
-    notes = []
-    for g, name in enumerate(targets.group_names.tolist()):
-        size = int((targets.group == g).sum())
-        true = targets.labels.y_true[(targets.group == g) & targets.reviewed]
-        fewest = int(np.bincount(true, minlength=len(targets.labels.classes)).min())
-        if size == 1:
-            notes.append(f"group {name!r} has one row; nothing can be said of it.")
-        elif len(true) and fewest < MIN_CELL:
-            notes.append(
-                f"group {name!r} has {fewest} reviewed rows of its rarest class, fewer than "
-                f"{MIN_CELL}, and was left out of the comparison."
-            )
+def _review_notes(targets: Targets, comparison: Comparison | None, reason: str | None) -> list[str]:
+    """Say why nothing was compared, and name the groups too small to say anything of."""
+    notes = [] if reason is None else [reason]
+    names = targets.group_names.tolist()
+    sizes = dict(zip(names, np.bincount(targets.group, minlength=len(names)), strict=True))
+    alone = [name for name in names if sizes[name] == 1]
+    notes += [f"group {name!r} has one row; nothing can be said of it." for name in alone]
+    small = () if comparison is None else comparison.groups_left_out
+    if len(small) == len(names) > 1:
+        notes.append(
+            f"no group has {MIN_CELL} reviewed rows of every class, so models were compared on "
+            "all rows as one group, and how even they are was not judged."
+        )
+    elif len(names) > 1:
+        notes += [
+            f"group {name!r} has fewer than {MIN_CELL} reviewed rows of some class and was left "
+            "out of the comparison."
+            for name in small
+            if name not in alone
+        ]
     return notes
 
 
