@@ -94,3 +94,25 @@ def test_a_replica_with_a_broken_gradient_leaves_the_others_alone(bad):
     others[0, 1] = False
     for key in SHAPES:
         assert torch.equal(params[key][others], twin[key][others])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_the_fused_step_on_a_gpu_equals_the_one_on_a_cpu():
+    g = torch.Generator().manual_seed(0)
+    start = {
+        "w": torch.randn(2, 3, 40, 30, generator=g),
+        "b": torch.randn(2, 3, 40, 1, generator=g),
+    }
+    lr, l2 = torch.rand(2, 3, generator=g) * 0.1, torch.rand(2, 3, generator=g) * 0.1
+    results = []
+    for device in ("cpu", "cuda"):
+        params = {k: v.clone().to(device) for k, v in start.items()}
+        adam = StackedAdam(params, lr.to(device), l2.to(device))
+        noise = torch.Generator().manual_seed(1)
+        for _ in range(20):
+            grads = {k: torch.randn(v.shape, generator=noise) for k, v in start.items()}
+            adam.step({k: v.to(device) for k, v in grads.items()})
+        results.append({k: v.cpu() for k, v in params.items()})
+    for key in start:
+        torch.testing.assert_close(results[0][key], results[1][key], atol=1e-5, rtol=1e-4)

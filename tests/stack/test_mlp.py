@@ -169,3 +169,20 @@ def test_the_gradient_reaches_inputs_that_ask_for_it(own):
             total = total + (net(joined(blocks, q, c)) ** 2).sum()
     for got, expected in zip(mine, torch.autograd.grad(total, blocks), strict=True):
         torch.testing.assert_close(got, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("last_relu", [True, False])
+def test_a_gpu_gives_the_outputs_and_gradients_of_a_cpu(last_relu):
+    mlp, shape = MLP(hidden=16, last_relu=last_relu), NetShape((4, 2), 3)
+    params = {k: v.detach().float() for k, v in random_params(mlp, shape).items()}
+    blocks = tuple(b.float() for b in random_blocks(shape.inputs))
+    results = []
+    for device in ("cpu", "cuda"):
+        leaves = {k: v.clone().to(device).requires_grad_(True) for k, v in params.items()}
+        out = mlp.apply(shape, leaves, tuple(b.to(device) for b in blocks))
+        grads = torch.autograd.grad((out**2).sum(), list(leaves.values()))
+        results.append([out.cpu(), *(g.cpu() for g in grads)])
+    for a, b in zip(*results, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)

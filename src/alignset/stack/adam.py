@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from alignset.stack import fused
 from alignset.stack.net import Params
 
 BETA_1, BETA_2, EPS = 0.9, 0.999, 1e-8
@@ -58,8 +59,12 @@ class StackedAdam:
         rate = self.lr * (-1.0 / (1.0 - BETA_1**self.steps)).to(self.lr.dtype)
         root = (1.0 - BETA_2**self.steps).rsqrt().to(self.lr.dtype)
         for name, param in self.params.items():
+            state = (param, grads[name], self.first[name], self.second[name])
+            if fused.usable(*state):
+                fused.adam_(*state, rate, self.l2, root)
+                continue
             l2, lr = _like(self.l2, param), _like(rate, param)
-            for p, g, m, v in _pieces(param, grads[name], self.first[name], self.second[name]):
+            for p, g, m, v in _pieces(*state):
                 g.addcmul_(p, l2)
                 m.lerp_(g, 1.0 - BETA_1)
                 v.mul_(BETA_2).addcmul_(g, g, value=1.0 - BETA_2)

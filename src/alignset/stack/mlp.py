@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from alignset.stack import fused
 from alignset.stack.net import Backbone, NetShape, Params
 from alignset.stack.random import uniform_like
 from alignset.stack.sparse import Block, SparseRows, feature_major
@@ -129,9 +130,12 @@ def _ordered(params: Params, n_blocks: int, depth: int) -> tuple[Tensor, ...]:
     return tuple(params[name] for name in names)
 
 
-def _first_layer(weights: list[Tensor], bias: Tensor, blocks: list[Block], out: Tensor) -> Tensor:
+def _first_layer(
+    weights: list[Tensor], bias: Tensor, blocks: list[Block], out: Tensor, relu: bool = False
+) -> Tensor:
     """W x + b into ``out`` (Q, C, H, B); one wide product where all replicas share x."""
     q, c, h, n_rows = out.shape
+    bias_last = fused.usable(out, bias) and isinstance(blocks[0], Tensor)
     for i, (weight, block) in enumerate(zip(weights, blocks, strict=True)):
         if isinstance(block, SparseRows):
             if i == 0:
@@ -144,21 +148,28 @@ def _first_layer(weights: list[Tensor], bias: Tensor, blocks: list[Block], out: 
         x = block[:, 0] if shared else block.reshape(q * c, n_rows, -1)
         so_far = out.view(*lead, n_rows) if i else bias.reshape(*lead, 1).expand(*lead, n_rows)
         wide = weight.reshape(*lead, -1)
-        torch.baddbmm(so_far, wide, x.transpose(1, 2), out=out.view(*lead, n_rows))
-    return out
+        if i == 0 and bias_last:
+            torch.bmm(wide, x.transpose(1, 2), out=out.view(*lead, n_rows))
+        else:
+            torch.baddbmm(so_far, wide, x.transpose(1, 2), out=out.view(*lead, n_rows))
+    if bias_last:
+        fused.bias_relu_(out, bias, relu)
+        return out
+    return out.relu_() if relu else out
 
 
-def _dense_layer(weight: Tensor, bias: Tensor, h: Tensor, out: Tensor) -> Tensor:
-    """W h + b into ``out`` (Q, C, H, B)."""
+def _dense_layer(weight: Tensor, bias: Tensor, h: Tensor, out: Tensor, relu: bool) -> Tensor:
+    """W h + b into ``out`` (Q, C, H, B), then ReLU if asked for."""
     q, c, width, fan_in = weight.shape
     n_rows = h.shape[-1]
-    torch.baddbmm(
-        bias.reshape(q * c, width, 1).expand(q * c, width, n_rows),
-        weight.reshape(q * c, width, fan_in),
-        h.reshape(q * c, fan_in, n_rows),
-        out=out.view(q * c, width, n_rows),
-    )
-    return out
+    flat = out.view(q * c, width, n_rows)
+    wide, x = weight.reshape(q * c, width, fan_in), h.reshape(q * c, fan_in, n_rows)
+    if fused.usable(out, bias):
+        torch.bmm(wide, x, out=flat)
+        fused.bias_relu_(out, bias, relu)
+        return out
+    torch.baddbmm(bias.reshape(q * c, width, 1).expand_as(flat), wide, x, out=flat)
+    return out.relu_() if relu else out
 
 
 def _hidden_layers(
@@ -168,15 +179,14 @@ def _hidden_layers(
     n = len(blocks)
     q, c, h, _ = flat[0].shape
     shape = (q, c, h, blocks[0].shape[-2])
-    hidden = [_first_layer(flat[:n], flat[n], blocks, lease.take(*shape))]
     rest = flat[n + 1 :]
     n_hidden = len(rest) // 2
-    for layer in range(n_hidden):
-        if layer < n_hidden - 1 or last_relu:
-            hidden[-1].relu_()
-        if layer < n_hidden - 1:
-            weight, bias = rest[2 * layer : 2 * layer + 2]
-            hidden.append(_dense_layer(weight, bias, hidden[-1], lease.take(*shape)))
+    relu = n_hidden > 1 or last_relu
+    hidden = [_first_layer(flat[:n], flat[n], blocks, lease.take(*shape), relu)]
+    for layer in range(1, n_hidden):
+        weight, bias = rest[2 * layer - 2 : 2 * layer]
+        relu = layer < n_hidden - 1 or last_relu
+        hidden.append(_dense_layer(weight, bias, hidden[-1], lease.take(*shape), relu))
     return hidden
 
 
@@ -199,7 +209,7 @@ class _StackedMLP(torch.autograd.Function):
         ctx.save_for_backward(*(None if i in ctx.sparse else t for i, t in enumerate(tensors)))
         q, c, width, _ = flat[-2].shape
         out = flat[0].new_empty(q, c, width, blocks[0].shape[-2])
-        return _dense_layer(flat[-2], flat[-1], hidden[-1], out)
+        return _dense_layer(flat[-2], flat[-1], hidden[-1], out, relu=False)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
