@@ -19,7 +19,7 @@ from alignset.methods.base import Method
 from alignset.split import Problem
 from alignset.stack import MLP, Backbone
 
-CACHE_BYTES = 3 << 20
+CACHE_BYTES = 8 << 20
 """Activations of one stack on a CPU: larger stacks fall out of the cache and run slower."""
 
 CUDA_BYTES = 8 << 30
@@ -135,8 +135,8 @@ class Trainer:
         self, method: Method, problems: Sequence[Problem], n_configs: int
     ) -> Iterator[tuple[slice, slice]]:
         size = self.chunk or self._chunk(method, problems)
-        width = min(size, n_configs)
-        height = max(1, size // n_configs)
+        width = _even(n_configs, size)
+        height = _even(len(problems), max(1, size // n_configs))
         for p in range(0, len(problems), height):
             for c in range(0, n_configs, width):
                 yield slice(p, min(p + height, len(problems))), slice(c, c + width)
@@ -171,6 +171,12 @@ def _threads_restored() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _even(n: int, at_most: int) -> int:
+    """Size of equal pieces of ``n``, none above ``at_most``: threads should end together."""
+    pieces = -(-n // at_most)
+    return -(-n // pieces)
 
 
 def _cores() -> int:

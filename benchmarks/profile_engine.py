@@ -1,0 +1,89 @@
+"""Where the time of an epoch goes: products, elementwise work, Adam, gathers, metrics, Python.
+
+    python benchmarks/profile_engine.py [--widths 10 100 500]
+
+One stack of the size the engine chooses, one thread, CPU time. FLOPs are those of the matrix
+products (forward, gradient of weights, gradient of hidden layers); the peak is a 2048 x 2048
+product measured in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import torch
+from loop import METHODS, make_configs, make_problems
+from stack_vs_loop import flops, matrix_peak
+from torch.profiler import ProfilerActivity, profile
+
+from alignset.engine import FixedLength, Trainer
+from alignset.engine.train import Recipe, Training
+from alignset.evaluate.validation import HarmonicMean
+from alignset.stack import MLP
+
+KINDS = {
+    "products": ("aten::bmm", "aten::baddbmm", "aten::mm", "aten::addmm"),
+    "Adam": ("aten::lerp_", "aten::addcmul_", "aten::addcdiv_", "aten::sqrt"),
+    "gathers and sorting": ("aten::index_select", "aten::sort", "aten::gather", "aten::argsort"),
+}
+
+
+def make_training(method: str, hidden: int, epochs: int) -> tuple[Training, int]:
+    problems = make_problems(10)
+    rows, columns = next(Trainer(hidden=hidden)._cut(METHODS[method], problems, 20))
+    configs, problems = make_configs(method, 20)[columns], problems[rows]
+    recipe = Recipe(MLP(hidden), HarmonicMean(), FixedLength(), epochs, 5, "cpu")
+    replicas = len(problems) * len(configs)
+    return Training(recipe, METHODS[method], problems, configs), replicas
+
+
+def shares(method: str, hidden: int) -> dict[str, float]:
+    training, _ = make_training(method, hidden, 3)
+    with profile(activities=[ProfilerActivity.CPU]) as recorded:
+        training.run()
+    total, found = 0.0, dict.fromkeys(KINDS, 0.0)
+    for event in recorded.key_averages():
+        total += event.self_cpu_time_total
+        for kind, names in KINDS.items():
+            if event.key in names:
+                found[kind] += event.self_cpu_time_total
+    return {kind: time_ / total for kind, time_ in found.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--widths", type=int, nargs="+", default=[10, 100, 500])
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    peak = matrix_peak()
+    problem = make_problems(1)[0]
+    sizes = len(problem.train), int(problem.train.reviewed.sum())
+    print(f"matrix peak on one thread: {peak:.0f} GFLOP/s\n")
+    print(
+        "| method | width | stack | MFLOP | ms | GFLOP/s | of peak | "
+        + " | ".join(KINDS)
+        + " | rest |"
+    )
+    print("|---" * (8 + len(KINDS)) + "|")
+    for hidden in args.widths:
+        for method in METHODS:
+            epochs = 2 if hidden == 500 else 6
+            make_training(method, hidden, 1)[0].run()
+            training, replicas = make_training(method, hidden, epochs)
+            start = time.process_time()
+            training.run()
+            seconds = (time.process_time() - start) / replicas / epochs
+            work = flops(method, hidden, 1, *sizes)
+            part = shares(method, hidden)
+            cells = [f"{v:.0%}" for v in part.values()] + [f"{1 - sum(part.values()):.0%}"]
+            rate = work / seconds / 1e9
+            print(
+                f"| {method} | {hidden} | {replicas} | {work / 1e6:.0f} | {seconds * 1e3:.2f} | "
+                f"{rate:.0f} | {rate / peak:.0%} | " + " | ".join(cells) + " |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
