@@ -23,7 +23,14 @@ from alignset.engine import Fits, Patience, Trainer, draw_configs
 from alignset.engine.trainer import Progress
 from alignset.evaluate.ranked import odds_over_fpr
 from alignset.evaluate.validation import HarmonicMean
-from alignset.labels import encode_groups, encode_labels
+from alignset.labels import (
+    NoDisagreementWarning,
+    NoReviewWarning,
+    UnobservedClassWarning,
+    UnreviewedGroupWarning,
+    encode_groups,
+    encode_labels,
+)
 from alignset.methods import Alignment, Method, Standard
 from alignset.split import Part, Problem, hold_out
 from alignset.split.merge import check_weights, merge_rows
@@ -31,22 +38,6 @@ from alignset.split.merge import check_weights, merge_rows
 ROWS_PER_BATCH = 2000  # of a large data set; a small one is cut into five batches
 HELD_OUT_SHARE = 0.2  # validates on observed labels where no row was reviewed
 MIN_ROWS_TO_HOLD_OUT = 40  # with fewer rows nothing is held out; training runs its full length
-
-
-class NoReviewWarning(UserWarning):
-    """No row was reviewed, so a method that needs reviewed rows was replaced by Standard."""
-
-
-class NoDisagreementWarning(UserWarning):
-    """Every reviewed label was right, so there is no error to learn from."""
-
-
-class UnreviewedGroupWarning(UserWarning):
-    """A group has no reviewed row; what is said of its labels is extrapolated."""
-
-
-class UnobservedClassWarning(UserWarning):
-    """A class occurs among the true labels but is never observed."""
 
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -86,8 +77,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     classes_ : array of shape (K,)
     groups_ : array of shape (G,)
     noise_rates_ : dict
-        Group -> estimated share of wrong observed labels: the mean of 1 - ``label_confidence``,
-        corrected by its mean error on the group's reviewed rows.
+        Group -> estimated share of wrong observed labels: counted on reviewed rows; elsewhere the
+        mean of 1 - ``label_confidence``, corrected by its error on reviewed rows held out.
     method_ : Method
         What was trained, with the chosen hyperparameters.
     search_results_ : dict
@@ -157,8 +148,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rows = self._distinct(*self._validated(X, y, y_true, groups, sample_weight))
         self._warn_of_gaps(rows)
         method = self._method_for(rows)
-        self._search(method, self._problem(rows, seed), seed)
-        self.noise_rates_ = self._noise_rates(rows)
+        problem = self._problem(rows, seed)
+        self._search(method, problem, seed)
+        self.noise_rates_ = self._noise_rates(rows, problem.validation)
         return self
 
     def _validated(
@@ -285,18 +277,26 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         # Standard stands in, and has fewer hyperparameters than the method that was asked for
         return {k: v for k, v in self.space.items() if k in method.hyperparameters()}
 
-    def _noise_rates(self, rows: Part) -> dict[Any, float]:
-        """Mean doubt of each group, plus what the reviewed rows show the doubt to be off by."""
-        assert rows.weight is not None
-        doubt = 1.0 - self._fits.confidence(rows.X, rows.y_seen, dtype=torch.float64)[0]
-        error = (rows.y_seen != rows.y_true) - doubt
+    def _noise_rates(self, rows: Part, held: Part) -> dict[Any, float]:
+        """Share known to be wrong where reviewed; elsewhere mean doubt, put right by ``held``."""
+        known = self._group_means(rows, (rows.y_seen != rows.y_true) * 1.0, rows.reviewed)
+        doubt = self._group_means(rows, self._doubt(rows), ~rows.reviewed)
+        if rows.reviewed.any():  # rows that did not train show by how much the doubt is off
+            error = (held.y_seen != held.y_true) - self._doubt(held)
+            doubt = (doubt + self._group_means(held, error, held.reviewed)).clip(0.0, 1.0)
+        share = self._group_means(rows, rows.reviewed * 1.0, rows.reviewed | True)
+        rates = share * known + (1 - share) * doubt
+        return dict(zip(self.groups_.tolist(), rates.tolist(), strict=True))
 
-        def means(values: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-            size = np.bincount(rows.group, weight, len(self.groups_))
-            return np.bincount(rows.group, values * weight) / np.where(size > 0, size, 1.0)
+    def _doubt(self, part: Part) -> NDArray[np.float64]:
+        confidence = self._fits.confidence(part.X, part.y_seen, dtype=torch.float64)[0]
+        return np.asarray(1.0 - confidence)
 
-        rates = means(doubt, rows.weight) + means(error, rows.weight * rows.reviewed)
-        return dict(zip(self.groups_.tolist(), rates.clip(0.0, 1.0).tolist(), strict=True))
+    def _group_means(self, part: Part, values: Any, where: Any) -> NDArray[np.float64]:
+        weight = where * (1.0 if part.weight is None else part.weight)
+        size = np.bincount(part.group, weight, len(self.groups_))
+        total = np.bincount(part.group, values * weight, len(self.groups_))
+        return np.asarray(total / np.where(size > 0, size, 1.0))
 
     def _learn_scale(self, X: Any, rows: NDArray[np.int64], weight: NDArray[np.float64]) -> None:
         self._centre, self._spread = np.zeros(X.shape[1]), np.ones(X.shape[1])

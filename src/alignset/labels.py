@@ -15,6 +15,22 @@ UNREVIEWED = -1
 Codes = NDArray[np.int64]
 
 
+class NoReviewWarning(UserWarning):
+    """No row was reviewed, so a method that needs reviewed rows was replaced by Standard."""
+
+
+class NoDisagreementWarning(UserWarning):
+    """Every reviewed label was right, so there is no error to learn from."""
+
+
+class UnreviewedGroupWarning(UserWarning):
+    """A group has no reviewed row; what is said of its labels is extrapolated."""
+
+
+class UnobservedClassWarning(UserWarning):
+    """A class occurs among the true labels but is never observed."""
+
+
 @dataclass(frozen=True)
 class EncodedLabels:
     """Labels as class codes ``0..K-1``.
