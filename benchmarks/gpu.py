@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 
+import measure
 import numpy as np
 import torch
 from loop import METHODS, make_configs, make_problems
@@ -27,6 +28,7 @@ def main() -> None:
     args = parser.parse_args()
     print(torch.__version__, torch.cuda.get_device_name(0))
     problems = make_problems(args.replicas // CONFIGS)
+    rows = []
     for name, method in METHODS.items():
         configs = make_configs(name, CONFIGS)
         trainer = Trainer(hidden=args.width, device="cuda")
@@ -43,7 +45,12 @@ def main() -> None:
             f"{torch.cuda.max_memory_allocated() / 2**30:.1f} GiB",
             flush=True,
         )
+        if name == "Alignment":
+            rows.append(
+                measure.row("GPU: 2 000 replicas of Alignment, s", seconds, 8, at_most=True)
+            )
         agree(name, method, problems[:1], configs[:6], args.width)
+    measure.write(rows, "gpu")
     if args.profile:
         profile(problems, args.width)
 
