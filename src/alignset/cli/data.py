@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Literal
 
 import click
+import numpy as np
+import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 from rich.table import Table as Grid
 
 from alignset.data.cache import FileState, cache_folder, get, inspect
 from alignset.data.fake_mimic import SIZES, write_fake_mimic
+from alignset.data.nhanes import load_nhanes
 from alignset.data.sources import SOURCES, find_source
+from alignset.workflow.tables import check_output, write_table
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class _Screen:
@@ -112,6 +118,32 @@ def check() -> int:
             click.echo(f"{found.state:8} {name}/{found.file.name}{detail}")
             damaged += found.state == "damaged"
     return int(damaged > 0)
+
+
+@command.command("table")
+@click.argument("name")
+@click.option("-o", "--out", type=_FILE, required=True, help="Features and observed labels.")
+@click.option("--truth", type=_FILE, help="True labels go here, apart: the reviewer's knowledge.")
+@click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+def table(name: str, out: Path, truth: Path | None, overwrite: bool) -> None:
+    """Write a data set with observed labels of its own as a table: nhanes.
+
+    The table has one row per person: an id, the features, and the observed label. Ends in .csv,
+    .tsv, .parquet or .feather.
+    """
+    if find_source(name).name != "nhanes":
+        raise ValueError(f"{name} has no observed labels of its own; nhanes has.")
+    for path in (out,) if truth is None else (out, truth):
+        check_output(path, overwrite=overwrite)
+    data = load_nhanes()
+    ids, classes = {"person": data.individuals}, np.array(data.class_names)
+    features = pd.DataFrame(data.X).assign(observed=classes[data.observed])
+    write_table(pd.DataFrame(ids).join(features), out, overwrite=overwrite)
+    click.echo(f"{out}: {len(data)} people, {len(data.feature_names)} features, observed label")
+    if truth is not None:
+        known = pd.DataFrame({**ids, "truth": classes[data.y]})
+        write_table(known, truth, overwrite=overwrite)
+        click.echo(f"{truth}: their true labels")
 
 
 @command.command("fake-mimic")
