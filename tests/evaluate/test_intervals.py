@@ -119,6 +119,28 @@ def test_only_metrics_over_tau_ask_for_probabilities(draw):
         bootstrap(*args, metrics=["hm"], n_boot=5)
 
 
+def test_a_row_that_counts_twice_is_a_row_written_twice(draw):
+    rows = draw(0)
+    weight = np.arange(len(rows.y)) % 3 + 1.0
+    found = bootstrap(
+        rows.y, rows.score, rows.group, sample_weight=weight, n_boot=20, random_state=0
+    )
+    often = weight.astype(int)
+    written = [np.repeat(np.asarray(v), often) for v in (rows.y, rows.score, rows.group)]
+    assert found["auroc"].estimate == pytest.approx(auroc(*written[:2]))
+    assert found["aueoc"].estimate == pytest.approx(aueoc(*written))
+    assert found["auroc"].low < found["auroc"].estimate < found["auroc"].high
+
+
+def test_rows_of_weight_one_change_nothing(draw):
+    rows = draw(0)
+    args = {"n_boot": 20, "random_state": 0}
+    ones = np.ones(len(rows.y))
+    assert bootstrap(rows.y, rows.score, rows.group, **args) == bootstrap(
+        rows.y, rows.score, rows.group, sample_weight=ones, **args
+    )
+
+
 @pytest.mark.slow
 def test_intervals_cover_the_truth_as_often_as_they_say():
     rng = np.random.default_rng(0)

@@ -1,17 +1,20 @@
-"""``alignset report``: lay the results of a store out as one HTML file."""
+"""``alignset report``: lay the results of a store, or a model folder, out as one HTML file."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 import pandas as pd
 
+from alignset.cli.report_model import gather
 from alignset.experiment.store import Store
-from alignset.report import Publication, Reproduction
+from alignset.report import Display, Page, Publication, Reproduction
+from alignset.report.model_page import displays, model_page
 from alignset.report.publication import load_publication
 from alignset.report.reproduction import NO_PUBLICATION, save_figures
 from alignset.report.verdicts import Verdicts
@@ -21,42 +24,105 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command("report")
-@click.argument("store", type=click.Path(path_type=Path))
+@click.argument("source", metavar="STORE|MODEL", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", type=_FILE, default=Path("report.html"), show_default=True,
     help="The HTML file to write.",
 )  # fmt: skip
+@click.option("--figures", type=_FOLDER, help="Also write every picture as SVG and CSV here.")
 @click.option(
     "--claims", type=_FILE,
-    help="A Python file that defines PUBLICATION: names, figures and claims. It is executed.",
+    help="Of a store: a Python file that defines PUBLICATION: names, figures and claims. It is "
+    "executed.",
 )  # fmt: skip
 @click.option(
     "--published", type=_FILE,
-    help="Published values as CSV; published.csv beside the claims if there is one.",
+    help="Of a store: published values as CSV; published.csv beside the claims if there is one.",
 )  # fmt: skip
-@click.option("--figures", type=_FOLDER, help="Also write every picture as SVG and CSV here.")
+@click.option("--table", type=_FILE, help="Of a model: the table whose labels to look over.")
+@click.option("--top", type=click.IntRange(0), help="Of a table: doubtful rows to list; 20.")
+@click.option("--show", multiple=True, metavar="COLUMN", help="Of a table: list them with this.")
 def command(
-    store: Path, output: Path, claims: Path | None, published: Path | None, figures: Path | None
+    source: Path,
+    output: Path,
+    figures: Path | None,
+    claims: Path | None,
+    published: Path | None,
+    table: Path | None,
+    top: int | None,
+    show: tuple[str, ...],
 ) -> None:
-    """Lay the results of STORE out as one self-contained HTML file.
+    """Lay results out as one self-contained HTML file.
 
-    Every experiment is drawn with mean and standard deviation over seeds. With --claims, the
-    publication's values stand beside ours and every claim gets a verdict. Nothing is trained;
-    the same store gives the same file.
+    Of a STORE, every experiment is drawn with mean and standard deviation over seeds. With
+    --claims, the publication's values stand beside ours and every claim gets a verdict.
+
+    Of a MODEL folder: noise rates, how good and how even the model is, whether a simpler one would
+    do, what would change that, a model card. With --table, the most doubtful labels too: their id,
+    observed label and confidence, and no other column unless --show asks for it.
+
+    Nothing is trained; the same input gives the same file.
     """
+    _check_options(source, claims, published, table, top, show)
+    if source.is_dir():
+        facts = gather(source, table, top=DOUBTFUL if top is None else top, show=show)
+        _write_model(model_page(facts), output, figures)
+    else:
+        _write_store(source, output, figures, claims, published)
+
+
+DOUBTFUL = 20
+"""Doubtful rows that are listed unless asked otherwise."""
+
+
+def _check_options(
+    source: Path,
+    claims: Path | None,
+    published: Path | None,
+    table: Path | None,
+    top: int | None,
+    show: tuple[str, ...],
+) -> None:
+    """Refuse options that would do nothing."""
+    if source.is_dir() and (claims or published):
+        raise click.UsageError("--claims and --published go with a store, not with a model folder.")
+    if not source.is_dir() and (table or top is not None or show):
+        raise click.UsageError("--table, --top and --show go with a model folder, not a store.")
+    if table is None and (top is not None or show):
+        raise click.UsageError("--top and --show go with --table.")
+
+
+def _write_model(page: Page, output: Path, figures: Path | None) -> None:
+    write_text(output, page.html())
+    pictures = displays(page)
+    _save(pictures, figures)
+    click.echo(f"{output}: {len(page.sections)} sections, {len(pictures)} figures")
+
+
+def _save(pictures: Sequence[Display], figures: Path | None) -> None:
+    if figures:
+        figures.mkdir(parents=True, exist_ok=True)
+        for name, text in save_figures(pictures).items():
+            write_text(figures / name, text)
+
+
+def _write_store(
+    store: Path,
+    output: Path,
+    figures: Path | None,
+    claims: Path | None,
+    published: Path | None,
+) -> None:
     results = Store(store).frame()
     if results.empty:
         raise ValueError(f"{store} holds no cell yet; fill it with `alignset run SPEC`.")
     publication = load_publication(claims) if claims else NO_PUBLICATION
     found = Reproduction(results, publication, _published(publication, claims, published))
     write_text(output, found.page().html())
-    if figures:
-        figures.mkdir(parents=True, exist_ok=True)
-        for name, text in save_figures(found.displays).items():
-            write_text(figures / name, text)
-        if publication.claims:
-            verdicts = Verdicts(found.judged).frame()
-            write_text(figures / "claims.csv", verdicts.to_csv(index=False, lineterminator="\n"))
+    _save(found.displays, figures)
+    if figures and publication.claims:
+        verdicts = Verdicts(found.judged).frame()
+        write_text(figures / "claims.csv", verdicts.to_csv(index=False, lineterminator="\n"))
     click.echo(f"{output}: {_told(found)}")
 
 

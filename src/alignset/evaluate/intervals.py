@@ -64,6 +64,7 @@ def bootstrap(
     groups: ArrayLike,
     *,
     y_score_b: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     metrics: Sequence[str] = ("auroc", "aueoc", "hm"),
     n_boot: int = 1000,
     level: float = 0.95,
@@ -78,6 +79,8 @@ def bootstrap(
     y_score_b : array-like, optional
         A second score of the same rows: the result is then of ``y_score_b`` minus ``y_score``,
         both scored on the same resamples (paired).
+    sample_weight : array-like of shape (n,), optional
+        Rows that each row stands for. Rows are drawn alike, and count as much when drawn.
     metrics : sequence of str
         Any of auroc, aueoc, hm, aueoc_over_fpr, aueoc_released.
     n_boot : int
@@ -106,13 +109,14 @@ def bootstrap(
     """
     _check_options(metrics, n_boot, level)
     given = [y_score] if y_score_b is None else [y_score, y_score_b]
-    rows = [check_inputs(y_true, score, groups) for score in given]
+    rows = [check_inputs(y_true, s, groups).with_weight(sample_weight) for s in given]
     for checked in rows if {"aueoc", "hm"} & set(metrics) else []:
         check_probability(checked)
     warn_if_empty(rows[0], by_group=set(metrics) != {"auroc"})
     rng = np.random.default_rng(random_state)
     estimate = _measure(metrics, rows, rows[0].where)
-    parts = [_measure(metrics, rows, counts) for counts in _resamples(rows[0], n_boot, rng)]
+    drawn = (counts * rows[0].where for counts in _resamples(rows[0], n_boot, rng))
+    parts = [_measure(metrics, rows, where) for where in drawn]
     return {
         name: _interval(float(estimate[i]), torch.cat([part[i] for part in parts]).numpy(), level)
         for i, name in enumerate(metrics)

@@ -223,7 +223,7 @@ def compare(
         return bootstrap(y, of[over], group, y_score_b=of[name], metrics=["hm"], **options)["hm"]
 
     order = list(dict.fromkeys(name for name in (*SIMPLE, asked) if name in of))
-    recommended = _recommend(order, asked, gain)
+    recommended = recommend(order, asked, gain)
     differences = {name: gain(name, asked) for name in order if name != asked}
     found = Comparison(
         each, differences, asked, recommended, "", int(rows.sum()),
@@ -250,7 +250,7 @@ def _comparable(
     return rows, targets.group[rows], np.flatnonzero(~enough)
 
 
-def _recommend(order: list[str], asked: str, gain: Callable[[str, str], Interval]) -> str:
+def recommend(order: list[str], asked: str, gain: Callable[[str, str], Interval]) -> str:
     """Return the simplest of those that ``asked`` does not beat, unless one of them beats it."""
     level = [name for name in order if name == asked or not gain(name, asked).low > 0]
     for i, name in enumerate(level):

@@ -23,6 +23,7 @@ from alignset.workflow.compare import (
     compare,
     cross_fit,
 )
+from alignset.workflow.evaluation import keep_evaluation
 from alignset.workflow.model import Model
 from alignset.workflow.network import Network
 from alignset.workflow.preprocess import fit_preprocessing
@@ -98,11 +99,11 @@ def fit_table(
     methods = [*(name for name in SIMPLE if name != method), method]
     steps = _Steps(advance, len(methods) * settings.folds + 1)
     reason = can_compare(targets, settings.folds)
-    comparison, more_doubt = None, None
+    crossed = comparison = kept = None
     if reason is None:
         crossed = cross_fit(frame, targets, choice.kinds, methods, settings, steps.next)
         comparison = compare(targets, crossed.scores, method, settings=settings)
-        more_doubt = crossed.more_doubt
+        kept = keep_evaluation(targets, crossed.scores, comparison)
     steps.next(f"training {method} on all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
@@ -114,11 +115,11 @@ def fit_table(
         "settings": asdict(settings),
         "search": _search(clf),
         "rows": {"all": len(frame), "reviewed": int(targets.reviewed.sum())},
-        "noise_rates": _noise_rates(targets, more_doubt),
+        "noise_rates": _noise_rates(targets, None if crossed is None else crossed.more_doubt),
         "comparison": None if comparison is None else asdict(comparison),
         "notes": notes,
     }
-    model = Model(Network.of(clf), prep, clf.classes_, clf.groups_, columns, _plain(known))
+    model = Model(Network.of(clf), prep, clf.classes_, clf.groups_, columns, _plain(known), kept)
     return Fitted(model, comparison, notes)
 
 

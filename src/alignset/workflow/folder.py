@@ -21,6 +21,7 @@ from safetensors.numpy import save as save_arrays
 from alignset.estimator import NoisyLabelClassifier
 from alignset.workflow.atomic import new_folder
 from alignset.workflow.columns import Columns
+from alignset.workflow.evaluation import Evaluation
 from alignset.workflow.model import Model
 from alignset.workflow.network import Network
 from alignset.workflow.preprocess import Matrix, from_data
@@ -30,6 +31,8 @@ FORMAT, SCHEMA = "alignset model", 1
 MANIFEST = "manifest.json"
 WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "vectors.json"
 FILES = (WEIGHTS, PREPROCESSING, VECTORS)
+EVALUATION = "evaluation.json"
+"""Where models were compared: held-out predictions of reviewed rows, without id or features."""
 MAX_JSON_BYTES = 1 << 28
 
 
@@ -65,7 +68,8 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     place = Path(folder)
     manifest = read_manifest(place)
     try:
-        contents = {name: _read_hashed(place, name, manifest) for name in FILES}
+        names = (*FILES, *({EVALUATION} & set(manifest["files"])))
+        contents = {name: _read_hashed(place, name, manifest) for name in names}
         model = _build(manifest, contents)
         check_vectors(model, _parse(contents[VECTORS], VECTORS))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -93,6 +97,8 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
         PREPROCESSING: _dump(model.preprocessing.to_data()),
         VECTORS: _dump(make_vectors(model)),
     }
+    if model.evaluation is not None:
+        contents[EVALUATION] = json.dumps(model.evaluation.to_data(), allow_nan=False).encode()
     manifest = {
         **{key: value for key, value in model.manifest.items() if key != "sha256"},
         "format": FORMAT,
@@ -200,7 +206,9 @@ def _build(manifest: dict[str, Any], contents: dict[str, bytes]) -> Model:
         roles["id"],
         roles["probability"],
     )
-    return Model(network, prep, classes, groups, columns, manifest)
+    kept = contents.get(EVALUATION)
+    found = None if kept is None else Evaluation.from_data(_parse(kept, EVALUATION))
+    return Model(network, prep, classes, groups, columns, manifest, found)
 
 
 def _read_hashed(folder: Path, name: str, manifest: dict[str, Any]) -> bytes:

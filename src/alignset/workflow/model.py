@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alignset.labels import is_missing
 from alignset.workflow.columns import Columns
+from alignset.workflow.evaluation import Evaluation
 from alignset.workflow.network import Network
 from alignset.workflow.preprocess import Matrix, Preprocessing
 
@@ -32,6 +33,8 @@ class Model:
         Names of the label, truth, group, feature, id and probability columns.
     manifest : dict
         Everything the model folder says about itself: data, versions, comparison, noise rates.
+    evaluation : Evaluation or None
+        What cross-fitted models said of reviewed rows, for a report.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Model:
     groups: NDArray[Any]
     columns: Columns
     manifest: dict[str, Any]
+    evaluation: Evaluation | None = None
 
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
         """Probability of each true class (n, K), in the order of ``classes``."""

@@ -1,0 +1,177 @@
+"""Pictures of one model: estimates with their intervals, and curves of named lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from alignset.report.canvas import drawing, new_figure, to_svg
+from alignset.report.displays import Display
+from alignset.report.look import INK, QUIET, Look, looks
+
+LONGEST = 22
+"""Letters of a name that fit beside an axis; the table has it whole."""
+
+
+@dataclass(frozen=True)
+class Dots(Display):
+    """Estimates with intervals, lying, one row per label and one mark per series.
+
+    Parameters
+    ----------
+    values : DataFrame
+        label, series ("" for none), estimate, from, to.
+    name, title, x_label : str
+    caption, alt : str, optional
+    is_share : bool, default False
+        Whether the axis counts in per cent, from 0.
+    zero : bool, default False
+        Whether 0 is marked.
+
+    Examples
+    --------
+    >>> row = {"label": ["f"], "series": [""], "estimate": [0.1], "from": [0.05], "to": [0.2]}
+    >>> Dots(pd.DataFrame(row), "noise", "Noise", "share", is_share=True).svg().count("<svg")
+    1
+    """
+
+    values: pd.DataFrame
+    name: str
+    title: str
+    x_label: str
+    caption: str = ""
+    alt: str = ""
+    is_share: bool = False
+    zero: bool = False
+
+    def frame(self) -> pd.DataFrame:
+        """Return the values; without the series if there is only one."""
+        alone = self.values["series"].nunique() < 2
+        return self.values.drop(columns=["series"] * alone)
+
+    def svg(self) -> str:
+        """Draw all rows, the first on top."""
+        labels = list(dict.fromkeys(self.values["label"]))
+        look = _looks(self.values["series"])
+        with drawing():
+            height = (0.16 * len(look) + 0.26) * len(labels) + 1.0 + 0.22 * (len(look) > 1)
+            figure = new_figure(4.8, max(1.7, height))
+            axes = figure.add_subplot()
+            for i, (series, mark) in enumerate(look.items()):
+                lift = 0.62 * ((i + 0.5) / len(look) - 0.5)
+                self._mark(axes, self.values[self.values["series"] == series], labels, mark, lift)
+            if self.zero:
+                axes.axvline(0, color=INK, linewidth=0.8)
+            axes.set_yticks(range(len(labels)), [shorten(label) for label in labels])
+            axes.set_ylim(len(labels) - 0.45, -0.55)
+            axes.grid(visible=False, axis="y")
+            axes.set_xlabel(self.x_label)
+            if self.is_share:
+                axes.set_xlim(left=0)
+                axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+            if len(look) > 1:
+                figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+            return to_svg(figure)
+
+    @staticmethod
+    def _mark(axes: Axes, values: pd.DataFrame, labels: list[str], look: Look, lift: float) -> None:
+        known = values[values["estimate"].notna()]
+        y = np.array([labels.index(label) for label in known["label"]]) + lift
+        x = known["estimate"].to_numpy()
+        reach = np.abs(np.stack([x - known["from"].to_numpy(), known["to"].to_numpy() - x]))
+        axes.errorbar(
+            x, y, xerr=np.nan_to_num(reach), fmt=look.marker, color=look.colour, markersize=5.5,
+            elinewidth=1.6, capsize=0, label=look.label,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Lines(Display):
+    """Named lines in a square of shares, with a diagonal to compare with where it means something.
+
+    Parameters
+    ----------
+    values : DataFrame
+        line, x, y, and from and to where points have intervals.
+    name, title, x_label, y_label : str
+    caption, alt : str, optional
+    diagonal : str, default ""
+        What the diagonal means; none is drawn without.
+    y_from : float, default 0
+        Where the vertical axis begins.
+
+    Examples
+    --------
+    >>> values = pd.DataFrame({"line": "f", "x": [0.0, 1.0], "y": [0.0, 1.0]})
+    >>> Lines(values, "roc", "ROC", "FPR", "TPR", diagonal="chance").svg().count("<svg")
+    1
+    """
+
+    values: pd.DataFrame
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    caption: str = ""
+    alt: str = ""
+    diagonal: str = ""
+    y_from: float = 0.0
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points."""
+        return self.values.rename(columns={"x": self.x_label, "y": self.y_label})
+
+    def svg(self) -> str:
+        """Draw the lines; points with intervals get marks."""
+        look = _looks(self.values["line"])
+        with drawing():
+            figure = new_figure(4.8, 4.0 + 0.2 * (-(-(len(look) + bool(self.diagonal)) // 3)))
+            axes = figure.add_subplot()
+            if self.diagonal:
+                axes.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=(0, (4, 3)),
+                          label=self.diagonal)  # fmt: skip
+            for line, mark in look.items():
+                _draw(axes, self.values[self.values["line"] == line], mark)
+            axes.set_xlim(-0.02, 1.02)
+            axes.set_ylim(self.y_from - 0.02 * (1 - self.y_from), 1 + 0.02 * (1 - self.y_from))
+            axes.set_xlabel(self.x_label)
+            axes.set_ylabel(self.y_label)
+            figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+            return to_svg(figure)
+
+
+_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)))
+"""So that lines are told apart without colour."""
+
+
+def _draw(axes: Axes, points: pd.DataFrame, look: Look) -> None:
+    x, y = points["x"].to_numpy(), points["y"].to_numpy()
+    if "from" in points:
+        reach = np.abs(np.stack([y - points["from"].to_numpy(), points["to"].to_numpy() - y]))
+        axes.errorbar(x, y, yerr=reach, color=look.colour, marker=look.marker, markersize=5,
+                      linewidth=1.2, elinewidth=1, label=look.label)  # fmt: skip
+        return
+    dash = _DASHES[max(0, "os^DvPXd".index(look.marker)) % len(_DASHES)]
+    axes.plot(x, y, color=look.colour, linewidth=1.8, linestyle=dash, label=look.label)
+
+
+def _looks(names: pd.Series[str]) -> dict[str, Look]:
+    order = list(dict.fromkeys(names))
+    return looks(order, [(name, shorten(name)) for name in order])
+
+
+def shorten(name: str) -> str:
+    """Cut a long name.
+
+    Examples
+    --------
+    >>> shorten("a" * 30)
+    'aaaaaaaaaaaaaaaaaaaaa…'
+    """
+    # matplotlib leaves a label that begins with an underscore out of a legend
+    name = f"\u200b{name}" if name.startswith("_") else name
+    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"

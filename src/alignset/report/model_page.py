@@ -1,0 +1,233 @@
+"""The page about one model, for a clinician and a statistician."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from alignset.report.displays import Display
+from alignset.report.model_facts import ModelFacts, percent, records
+from alignset.report.model_labels import labels, tipping_points
+from alignset.report.model_quality import comparison, quality
+from alignset.report.page import Block, DataTable, Facts, Gallery, Page, Prose, Section, Tiles
+from alignset.report.tables import NOTHING
+
+WORDS = (
+    ("observed label", "The label in the table, which may be wrong."),
+    ("true label", "What a reviewer found; known for reviewed rows only."),
+    ("noise rate", "The share of observed labels that are wrong."),
+    (
+        "AUROC",
+        "How often a row with the label is ranked above one without it: 0.5 is chance, 1 is best.",
+    ),
+    (
+        "AUEOC",
+        "Area under the equalized odds curve: 1 minus the gap between groups in true and false "
+        "positive rates, averaged over all thresholds. 1 is even.",
+    ),
+    ("HM", "Harmonic mean of AUROC and AUEOC: high only if both are."),
+    (
+        "calibration gap",
+        "Mean predicted probability minus the share that has the label: above 0 the model says "
+        "too much, below 0 too little.",
+    ),
+    (
+        "95 % interval",
+        "Made by a recipe that covers the truth in about 95 of 100 studies like this one.",
+    ),
+)
+
+
+def model_page(facts: ModelFacts) -> Page:
+    """Lay out the report of one model.
+
+    Parameters
+    ----------
+    facts : ModelFacts
+
+    Returns
+    -------
+    Page
+    """
+    sections = [
+        Section("At a glance", _glance(facts)),
+        labels(facts),
+        quality(facts),
+        comparison(facts),
+        tipping_points(facts),
+        Section("Model card", [Facts(_card(facts)), _columns(facts)]),
+        Section("Words", [Facts(WORDS)]),
+        Section("Provenance", [Facts(_provenance(facts))]),
+    ]
+    lead = (
+        f"How far the label {facts.label!r} can be trusted, and how good and how even a model of "
+        "the true label is."
+    )
+    footer = "Made by alignset from a model folder; the same folder and table give the same page."
+    return Page(f"Report on a model of {facts.label!r}", lead, sections, footer=footer)
+
+
+def displays(page: Page) -> list[Display]:
+    """Return every picture of a page, in its order."""
+    return [display for section in page.sections for display in _pictures(section)]
+
+
+def _pictures(section: Section) -> Iterator[Display]:
+    for block in section.blocks:
+        if isinstance(block, Gallery):
+            yield from block.displays
+    for part in section.sections:
+        yield from _pictures(part)
+
+
+def _glance(facts: ModelFacts) -> list[Block]:
+    said = [*_labels_said(facts.rates), *_model_said(facts)]
+    return [Tiles(_tiles(facts)), Prose(said)]
+
+
+def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
+    rows = facts.manifest.get("rows") or {}
+    tiles = [(f"{rows['all']:,}", "rows"), (f"{rows['reviewed']:,}", "reviewed")] if rows else []
+    known = facts.rates["rate"].dropna()
+    if len(known):
+        ends = dict.fromkeys(percent(rate, 0) for rate in (known.min(), known.max()))
+        tiles.append((" to ".join(ends).replace(" % to", " to"), "of labels wrong, by group"))
+    if facts.measured is not None:
+        for metric, words in (("AUROC", "AUROC, corrected"), ("AUEOC", "AUEOC, corrected")):
+            estimate = _corrected(facts, metric)["estimate"]
+            tiles.append((f"{estimate:.2f}" if estimate == estimate else NOTHING, words))
+    if facts.audit is not None:
+        tiles.append((facts.audit.colour, "verdict on reviewed rows"))
+    return tiles
+
+
+def _corrected(facts: ModelFacts, metric: str, group: str = "") -> dict[str, Any]:
+    assert facts.measured is not None
+    scores = facts.measured.scores
+    here = (scores["measured"] == "corrected") & (scores["metric"] == metric)
+    return records(scores[here & (scores["group"] == group)])[0]
+
+
+def _labels_said(rates: pd.DataFrame) -> Iterator[str]:
+    known = rates[rates["rate"].notna()].sort_values("rate", ascending=False, kind="stable")
+    if not len(known):
+        yield "No reviewed row is known, so how many labels are wrong is the model's guess only."
+        return
+    most, least = known.iloc[0], known.iloc[-1]
+    told = f"Of the labels of group {most['group']!r}, {_rate(most)} are wrong"
+    if len(known) > 1:
+        told += f"; of group {least['group']!r}, {_rate(least)}"
+        overlap = most["low"] <= least["high"]
+        told += (
+            ". The intervals overlap, so a difference between groups is not shown."
+            if overlap
+            else ". The intervals do not overlap."
+        )
+    else:
+        told += "."
+    yield told
+
+
+def _rate(row: pd.Series[Any]) -> str:
+    return f"{percent(row['rate'])} ({percent(row['low'])} to {percent(row['high'])})"
+
+
+def _model_said(facts: ModelFacts) -> Iterator[str]:
+    if facts.measured is not None:
+        auroc, gap = _corrected(facts, "AUROC"), _corrected(facts, "calibration")
+        way = "too low" if gap["estimate"] < 0 else "too high"
+        sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", which chance explains"
+        yield (
+            f"The model of this folder ({facts.method}) ranks a row with the label "
+            f"{facts.measured.positive!r} above one without it in {percent(auroc['estimate'], 0)} "
+            f"of pairs ({percent(auroc['low'], 0)} to {percent(auroc['high'], 0)}). Its "
+            f"probabilities are on average {100 * abs(gap['estimate']):.1f} percentage points "
+            f"{way}{sure}."
+        )
+    if facts.comparison is not None:
+        yield str(facts.comparison["sentence"])
+
+
+def _card(facts: ModelFacts) -> list[tuple[str, str]]:
+    m = facts.manifest
+    columns, rows, data = m["columns"], m.get("rows") or {}, m.get("data") or {}
+    several = " and ".join(map(repr, columns["groups"])) or "none"
+    return [
+        ("What it does", f"Estimates the true value of {facts.label!r} ("
+         f"{', '.join(map(repr, facts.classes))}) from {len(columns['features'])} columns, and how "
+         "likely an observed label is right."),
+        ("Intended use", "To rank labels for review and to predict the true label of rows like "
+         "those it was trained on. Who it is for, and who answers for it, was not told to "
+         "alignset; write it here before it is used."),
+        ("Not for", "Deciding about a person without looking; people, places or years unlike the "
+         "table; groups that were left out or hardly reviewed."),
+        ("Data", f"{data.get('file', 'not recorded')}: {rows.get('all', 'unknown')} rows, of which "
+         f"{rows.get('reviewed', 'unknown')} reviewed in column {columns['truth']!r}."),
+        ("Groups", f"By {several}: {', '.join(map(repr, m['groups']))}. {_known_to_it(columns)}"),
+        ("Training", _training(facts)),
+        ("Thresholds", "One for all groups; the model folder sets none."),
+        ("Limits", _limits(facts)),
+        ("What the folder holds of people", _holds(facts)),
+    ]  # fmt: skip
+
+
+def _known_to_it(columns: Mapping[str, Any]) -> str:
+    told = [repr(name) for name in columns["groups"] if name in columns["features"]]
+    if told:
+        return f"The model is told {' and '.join(told)}."
+    return "The model is not told the group itself, though other columns may give it away."
+
+
+def _columns(facts: ModelFacts) -> DataTable:
+    names = list(facts.manifest["columns"]["features"])
+    frame = pd.DataFrame({"column": names})
+    return DataTable(frame, "columns", "Columns it reads", f"{len(names)} columns it reads")
+
+
+def _training(facts: ModelFacts) -> str:
+    search, settings = facts.manifest.get("search"), facts.manifest.get("settings") or {}
+    if not search:
+        return f"{facts.method}; how it was searched for was not recorded."
+    config = ", ".join(f"{name} {value:.3g}" for name, value in sorted(search["config"].items()))
+    return (
+        f"{facts.method}, the best of {search['tried']} configurations ({config}); "
+        f"{settings.get('folds', 'unknown')} parts for cross-fitting."
+    )
+
+
+def _limits(facts: ModelFacts) -> str:
+    found = [str(note) for note in facts.manifest.get("notes", [])]
+    if facts.audit is not None:
+        found += [f"{text[:1].upper()}{text[1:]}." for _, text in facts.audit.reasons]
+    found.append("True labels are what reviewers found: where they err, so does everything here.")
+    return " ".join(found)
+
+
+def _holds(facts: ModelFacts) -> str:
+    if facts.measured is None:
+        return "No row."
+    return (
+        f"Of each of {facts.measured.n_rows} reviewed rows, its group, both labels and held-out "
+        "predictions, without id or features (evaluation.json)."
+    )
+
+
+def _provenance(facts: ModelFacts) -> list[tuple[str, str]]:
+    m = facts.manifest
+    data, versions = m.get("data") or {}, m.get("versions") or {}
+    settings = m.get("settings") or {}
+    known = [
+        ("Trained with", m.get("command")),
+        ("Training data", data.get("file")),
+        ("SHA-256 of the data", data.get("sha256")),
+        ("SHA-256 of the model", m.get("sha256")),
+        ("Trained on", m.get("created")),
+        ("Seed", m.get("seed")),
+        ("Resamples of an interval", settings.get("n_boot")),
+        ("Versions", ", ".join(f"{name} {value}" for name, value in versions.items())),
+        *facts.table,
+        ("Report made with", facts.command),
+    ]
+    return [(term, "not recorded" if text in (None, "") else str(text)) for term, text in known]

@@ -1,0 +1,149 @@
+"""The page about one model: what it says, what it escapes, how it looks in a browser."""
+
+import subprocess
+import sys
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+from report.browser import chromium
+from report.made_up_model import NASTY, facts, manifest, measured, rates
+
+from alignset.report.model_page import displays, model_page
+
+
+@pytest.fixture(scope="module")
+def html():
+    return model_page(facts()).html()
+
+
+def test_every_question_has_its_section():
+    assert [section.title for section in model_page(facts()).sections] == [
+        "At a glance",
+        "What was learned about the labels",
+        "How good and how even the model is",
+        "Would a simpler model do?",
+        "What would change the conclusion",
+        "Model card",
+        "Words",
+        "Provenance",
+    ]
+
+
+def test_what_was_found_is_said(html):
+    text = unescape(html)
+    for said in (
+        "30.0\u00a0% (22.0\u00a0% to 40.0\u00a0%) are wrong",
+        "The intervals do not overlap.",
+        "Keep it.",
+        "on observed labels",
+        "corrected",
+        "1 / (its probability of being reviewed)",
+        "Verdict on the reviewed rows: amber",
+        "Few rows.",
+        "the group would be level with",
+        "with every row counting as many as it stands for",
+        "The model is told 'sex'.",
+        "'pid' was left out.",
+        "Left out, for too few reviewed rows of some class: 'tiny'.",
+        "ab" * 32,
+        "cd" * 32,
+        "alignset fit table.csv --label told",
+    ):
+        assert said.lower() in text.lower(), said
+
+
+def test_names_are_escaped_everywhere(html):
+    assert "<script>alert" not in html
+    assert html.count("<script>") == 1
+    assert "&lt;script&gt;alert" in html
+
+
+def test_the_same_facts_give_the_same_bytes(html):
+    assert model_page(facts()).html() == html
+
+
+def test_every_metric_is_there_three_ways():
+    names = [display.name for display in displays(model_page(facts()))]
+    for kind in ("roc", "calibration"):
+        assert [f"{kind}-{way}" in names for way in ("observed", "reviewed", "corrected")] == [
+            *(True, True, True)
+        ]
+    assert {"noise-rates", "scores", "equalized-odds", "models-hm"} <= set(names)
+
+
+def test_without_probabilities_the_correction_says_what_it_assumes():
+    page = model_page(facts(measured=measured(by_design=False), weighted=False)).html()
+    assert "Selection probabilities are not known, so a row stands for" in page
+    assert "reviewed rows count as drawn at random" in page
+
+
+def test_a_model_nothing_is_known_of_still_gets_its_page():
+    known = rates(("f", "m"))
+    known[["reviewed", "wrong", "rate", "low", "high"]] = np.nan
+    bare = manifest(("f", "m"))
+    for name in ("command", "data", "search", "rows", "comparison", "notes", "settings"):
+        del bare[name]
+    nothing = {"measured": None, "audit": None, "doubtful": None, "level": pd.DataFrame()}
+    page = model_page(facts(manifest=bare, rates=known, table=(), **nothing))
+    html = page.html()
+    for said in (
+        "No reviewed row is known",
+        "nothing can be said here",
+        "Models were not compared",
+        "nothing to tip",
+        "Pass the table with --table TABLE",
+        "not recorded",
+    ):
+        assert said in html
+    assert displays(page) == []
+
+
+def test_a_level_that_cannot_be_reached_is_said_so():
+    level = pd.DataFrame(
+        {"group": ["f"], "rate": [0.1], "now": [0.1], "needed": [-0.2], "level_with": ["m"]}
+    )
+    assert "Even if none of them were wrong" in model_page(facts(level=level)).html()
+    over = level.assign(needed=1.2)
+    assert "Even if all of them were wrong" in model_page(facts(level=over)).html()
+
+
+def test_a_tipping_point_is_named():
+    found = measured()
+    tips = pd.DataFrame(
+        {
+            "group": ["f", "f"], "direction": ["more", "fewer"], "now": [0.1, 0.1],
+            "tried": [0.5, 0.01], "tips": [0.25, np.nan], "recommended": ["standard", ""],
+        }
+    )  # fmt: skip
+    object.__setattr__(found, "tipping", tips)
+    object.__setattr__(found, "corrected_method", "standard")
+    html = model_page(facts(measured=found)).html()
+    assert "If about 25.0\u00a0% or more were, Standard would be recommended." in html
+    assert "The recommendation would be the same if as few as 1.0\u00a0% were." in html
+    assert "The recommendation is not firm" in html
+
+
+def test_the_report_layer_imports_no_torch():
+    code = "import sys, alignset.report.model_page; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_fits_a_desk_and_a_phone_and_the_console_stays_empty(html, tmp_path, width):
+    path = tmp_path / "report.html"
+    path.write_text(html, encoding="utf-8")
+    said = []
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert NASTY in page.locator("body").inner_text()
+        boxes = [svg.bounding_box() for svg in page.locator("figure svg").all()]
+    assert (said, wide <= 0) == ([], True)
+    assert all(box["width"] > 200 for box in boxes)
