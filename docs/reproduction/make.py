@@ -1,0 +1,292 @@
+"""Make this folder from a store of results.
+
+    python docs/reproduction/make.py results/alignset.sqlite   # summary, claims, figures, README
+    python docs/reproduction/make.py                           # README alone, from the CSV files
+
+Words come from README.md.jinja, every number from summary.csv, claims.csv, checks.csv, spread.csv
+and the paper's published.csv.
+"""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from alignset.cli.report import write_text
+from alignset.experiment import Store
+from alignset.report import Reproduction
+from alignset.report.publication import load_publication
+from alignset.report.reproduction import save_figures
+from alignset.report.verdicts import Verdicts
+
+HERE = Path(__file__).parent
+PAPER = HERE.parents[1] / "paper/chil2023"
+NOTICE = "<!-- made by docs/reproduction/make.py; edit README.md.jinja -->\n"
+LABELS = {
+    "clean": "Clean labels", "standard": "Standard", "sln_filter": "SLN + Filter",
+    "js": "JS loss", "transition": "Transition", "csidn": "CSIDN", "fair_gpl": "Fair GPL",
+    "proposed": "Proposed",
+}  # fmt: skip
+DATASETS = {"synthetic": "Synthetic", "adult": "Adult", "compas": "COMPAS"}
+SWEEPS = {"noise_rate": "2a", "noise_disparity": "2b"}
+FIGURES = (
+    "noise-rate-synthetic-as-released-hm-released-published",
+    "noise-disparity-synthetic-as-released-hm-released-published",
+    "noise-rate-synthetic-as-written-hm",
+    "noise-rate-synthetic-as-written-auroc",
+    "noise-rate-synthetic-as-written-aueoc",
+    "noise-disparity-synthetic-as-written-hm",
+    "alignment-size-adult-as-written-hm",
+    "alignment-size-compas-as-written-hm",
+    "alignment-bias-synthetic-as-written-hm",
+    "alignment-bias-compas-as-written-hm",
+    "ablation-synthetic-as-written-hm-released-published",
+    "sensitivity-alpha-2-synthetic-as-written-hm-released-published",
+    "sensitivity-gamma-synthetic-as-written-hm-released-published",
+)
+LIMIT = 0.02
+"""How far as-released Proposed and Standard may be from the published HM up to 60 %."""
+
+UNREAD = 0.03
+"""What counts as far where no published SD could be read off."""
+
+
+def main(store: str | None = None) -> None:
+    """Write the CSV files and figures of a store, if one is given, and the page."""
+    if store:
+        save(Path(store))
+    write_text(HERE / "README.md", page())
+
+
+def save(store: Path) -> None:
+    """Write summary.csv, claims.csv and figures/."""
+    results = Store(store)
+    results.export(HERE / "summary.csv")
+    publication = load_publication(PAPER / "claims.py")
+    published = publication.read_published(PAPER / "published.csv")
+    found = Reproduction(results.frame(), publication, published)
+    verdicts = Verdicts(found.judged).frame()
+    write_text(HERE / "claims.csv", verdicts.to_csv(index=False, lineterminator="\n"))
+    chosen = {display.name: display for display in found.displays}
+    folder = HERE / "figures"
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.svg"):
+        old.unlink()
+    for name, text in save_figures([chosen[f] for f in FIGURES]).items():
+        if name.endswith(".svg"):
+            write_text(folder / name, text)
+
+
+def page() -> str:
+    """Return the text of README.md."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False
+    )
+    template = environment.from_string((HERE / "README.md.jinja").read_text(encoding="utf-8"))
+    return NOTICE + template.render(n=Numbers()) + "\n"
+
+
+class Numbers:
+    """What the page may quote."""
+
+    def __init__(self) -> None:
+        keys = ["protocol", "experiment", "dataset", "method", "x", "metric"]
+        self.summary = pd.read_csv(HERE / "summary.csv").set_index(keys)["mean"]
+        self.published = pd.read_csv(PAPER / "published.csv")
+        self.claims = pd.read_csv(HERE / "claims.csv", keep_default_na=False)
+        self.checks = pd.read_csv(HERE / "checks.csv")
+        self.spread = pd.read_csv(HERE / "spread.csv").set_index(["method", "x"])["sd"]
+        cells = pd.read_csv(HERE / "summary.csv").query("metric == 'hm'")["n"]
+        self.n_cells = int(cells.sum())
+
+    def value(
+        self, experiment: str, method: str, x: float, metric: str = "hm", *,
+        protocol: str = "as-written", dataset: str = "synthetic",
+    ) -> float:  # fmt: skip
+        """Mean over the seeds."""
+        return float(self.summary[protocol, experiment, dataset, method, x, metric])
+
+    def __call__(self, *place: Any, **options: Any) -> str:
+        """Mean over the seeds, to three decimals."""
+        return f"{self.value(*place, **options):.3f}"
+
+    def beside(self) -> pd.DataFrame:
+        """As-released and published HM of the noise sweeps, and whether they are far apart."""
+        table = self.published[self.published["experiment"].isin(SWEEPS)].copy()
+        table["ours"] = [
+            self.value(e, m, x, "hm_released", protocol="as-released")
+            for e, m, x in zip(table["experiment"], table["method"], table["x"], strict=True)
+        ]
+        table["difference"] = table["ours"] - table["mean"]
+        table["far"] = table["difference"].abs() > table["sd"].fillna(UNREAD)
+        return table
+
+    def limit_table(self) -> str:
+        """As-released Proposed and Standard against the published mean, up to 60 %."""
+        table = self.beside().set_index(["experiment", "x", "method"]).sort_index()
+        places = table[table.index.get_level_values("x") <= 0.6].index.droplevel("method").unique()
+        rows = []
+        for experiment, x in sorted(places, key=lambda p: (list(SWEEPS).index(p[0]), p[1])):
+            row = [SWEEPS[experiment], _percent(x)]
+            for method in ("proposed", "standard"):
+                at = table.loc[experiment, x, method]
+                row += [f"{at['ours']:.3f}", f"{at['mean']:.3f}", f"{at['difference']:+.3f}"]
+            rows.append(row)
+        head = ["figure", "minority's noise rate", "Proposed", "published", "difference"]
+        return _table([*head, "Standard", "published", "difference"], rows)
+
+    def worst(self, method: str) -> str:
+        """Return the largest distance of a method from the published mean up to 60 %."""
+        table = self.beside()
+        table = table[(table["method"] == method) & (table["x"] <= 0.6)]
+        return f"{table['difference'].abs().max():.3f}"
+
+    def far(self, method: str, experiment: str) -> str:
+        """Places where a method is far from the published mean, with the difference."""
+        table = self.beside().sort_values("x")
+        table = table[(table["method"] == method) & (table["experiment"] == experiment)]
+        table = table[table["far"]]
+        places = zip(table["x"], table["difference"], strict=True)
+        return ", ".join(f"{_percent(x)} ({d:+.3f})" for x, d in places) or "none"
+
+    def n_far(self, *methods: str) -> int:
+        """How many places of these methods are far, of all methods if none is named."""
+        table = self.beside()
+        chosen = table["method"].isin(methods or LABELS)
+        return int((table["far"] & chosen).sum())
+
+    def n_unread(self) -> int:
+        """At how many places no SD could be read off."""
+        return int(self.beside()["sd"].isna().sum())
+
+    def range(
+        self, experiment: str, method: str, metric: str = "hm", *,
+        protocol: str = "as-written", dataset: str = "synthetic", low: float = 0, high: float = 1e9,
+    ) -> str:  # fmt: skip
+        """Lowest and highest mean over an axis."""
+        line = self.summary[protocol, experiment, dataset, method, :, metric]
+        at = line.index.get_level_values("x")
+        line = line[(at >= low) & (at <= high)]
+        return f"{line.min():.3f}-{line.max():.3f}"
+
+    def published_range(self, experiment: str, method: str) -> str:
+        """Lowest and highest published mean over an axis."""
+        chosen = (self.published["experiment"] == experiment) & (self.published["method"] == method)
+        line = self.published.loc[chosen, "mean"]
+        return f"{line.min():.3f}-{line.max():.3f}"
+
+    def ahead(self, experiment: str, metric: str, protocol: str = "as-written") -> str:
+        """Rates at which Proposed has the highest mean of all but Clean labels."""
+        names = ["protocol", "experiment", "dataset", "metric"]
+        wide = self.summary.xs((protocol, experiment, "synthetic", metric), level=names)
+        best = wide.unstack("method").drop(columns="clean").idxmax(axis=1)
+        won = [x for x in best.index if best[x] == "proposed"]
+        if len(won) in (0, len(best)):
+            return "every rate" if won else "no rate"
+        between = [x for x in best.index if won[0] <= x <= won[-1]]
+        return f"{100 * won[0]:.0f}-{_percent(won[-1])}" if between == won else _percents(won)
+
+    def written_table(self) -> str:
+        """Figure 2a as written, four metrics at three rates."""
+        rates = (0.3, 0.6, 0.8)
+        metrics = ("hm", "auroc", "aueoc", "aueoc_fpr", "auroc_minority")
+        rows = [
+            [label, *(self("noise_rate", m, x, metric) for metric in metrics for x in rates)]
+            for m, label in LABELS.items()
+        ]
+        names = ("HM", "AUROC", "AUEOC", "AUEOC by rank", "AUROC minority")
+        head = [f"{name} {_percent(x)}" if i == 0 else _percent(x) for name in names
+                for i, x in enumerate(rates)]  # fmt: skip
+        return _table(["", *head], rows)
+
+    def size_table(self) -> str:
+        """Sizes and biases as written on the three data sets."""
+        rows = []
+        for dataset, label in (
+            ("synthetic", "Synthetic"),
+            ("adult", "Adult"),
+            ("compas", "COMPAS"),
+        ):
+            for method in ("proposed", "csidn", "standard"):
+                size = [self("alignment_size", method, x, dataset=dataset)
+                        for x in (0.02, 0.04, 0.1, 0.14)]  # fmt: skip
+                bias = [self("alignment_bias", method, x, dataset=dataset)
+                        for x in (0.0, 0.2, 0.5, 0.8, 1.0)]  # fmt: skip
+                rows.append([label, LABELS[method], *size, *bias])
+        head = ["", "", "reviewed 2 %", "4 %", "10 %", "14 %"]
+        return _table([*head, "minority's share 0 %", "20 %", "50 %", "80 %", "100 %"], rows)
+
+    def check_table(self) -> str:
+        """Return the small checks at far places."""
+        rows = []
+        made = self.checks[self.checks["change"] != "none"].sort_values("method", kind="stable")
+        for row in made.itertuples():
+            where = f"{SWEEPS[row.experiment]}, {_percent(row.x)}"
+            numbers = (row.before, row.after, self.theirs(row))
+            rows.append([LABELS[row.method], where, row.change, *(f"{v:.3f}" for v in numbers)])
+        return _table(["method", "place", "put back", "before", "after", "published"], rows)
+
+    def real_table(self) -> str:
+        """As-released on the real data, 10 % reviewed."""
+        rows = [
+            [DATASETS[row.dataset],
+             LABELS[row.method], f"{row.after:.3f}", f"{self.theirs(row):.3f}"]
+            for row in self.checks[self.checks["change"] == "none"].itertuples()
+        ]  # fmt: skip
+        return _table(["", "", "as-released", "published"], rows)
+
+    def theirs(self, row: Any) -> float:
+        """Return the published mean at the place of a check."""
+        keys = ["experiment", "dataset", "method", "x"]
+        place = [getattr(row, key) for key in keys]
+        return float(self.published.loc[(self.published[keys] == place).all(axis=1), "mean"].item())
+
+    def score_sd(self, method: str, x: float) -> str:
+        """SD of the scores of the chosen models."""
+        return f"{self.spread[method, x]:.3f}"
+
+    def claim_table(self) -> str:
+        """Every claim with its verdicts."""
+        rows = []
+        for claim, found in self.claims.groupby("claim", sort=False):
+            cells = {row.protocol: _verdict(row) for row in found.itertuples()}
+            written = cells.get("as-written", "not run")
+            rows.append([str(claim), written, cells.get("as-released", "")])
+        return _table(["claim", "as-written", "as-released"], rows)
+
+    def lead(self, sweep: str) -> str:
+        """How far the closest rival is ahead of Proposed as-released, mean below 80 %."""
+        text = f"{sweep}: Proposed is the most robust until a minority noise rate of 80 %."
+        found = self.claims[self.claims["claim"] == text].set_index("protocol")
+        assert "closest call: over CSIDN" in found.loc["as-released", "explanation"]
+        return str(found.loc["as-released", "ours"]).split()[0].lstrip("-")
+
+    def verdicts(self, protocol: str) -> str:
+        """Count the verdicts of a protocol."""
+        counts = Counter(self.claims.loc[self.claims["protocol"] == protocol, "verdict"])
+        return f"{counts['holds']} hold, {counts['fails']} fail, {counts['undecided']} undecided"
+
+
+def _verdict(row: Any) -> str:
+    numbers = [row.ours.split()[0], *([row.theirs] if row.theirs[-1].isdigit() else [])]
+    return f"{row.verdict} ({'; '.join(numbers)})"
+
+
+def _percents(values: list[float]) -> str:
+    return ", ".join(map(_percent, values))
+
+
+def _percent(x: float) -> str:
+    return f"{100 * x:.0f} %"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
