@@ -4,10 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test lint types check bench clean
+.PHONY: demo tutorial test lint types check bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
+
+tutorial: $(VENV)/.installed
+	rm -rf out/tutorial
+	$(BIN)/python docs/tutorials/make.py --folder out/tutorial
 
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -16,7 +20,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n 2
 
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/stack_vs_loop.py
+	$(BIN)/python benchmarks/bench.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
