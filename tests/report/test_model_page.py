@@ -109,6 +109,19 @@ def test_a_level_that_cannot_be_reached_is_said_so():
     assert "Even if all of them were wrong" in model_page(facts(level=over)).html()
 
 
+def test_several_classes_are_told_apart_from_two():
+    html = model_page(facts(classes=["a", "b", "c"])).html()
+    assert "averaged over classes" in html
+    assert "means over classes, each against the rest" in html
+
+
+def test_a_group_with_hardly_a_review_is_not_named_at_a_glance():
+    known = rates(("f", "m")).assign(reviewed=[140, 1])
+    html = model_page(facts(rates=known)).html()
+    assert "Of the labels of group &#39;f&#39;, 10.0" in html
+    assert "; of group" not in html
+
+
 def test_a_tipping_point_is_named():
     found = measured()
     tips = pd.DataFrame(

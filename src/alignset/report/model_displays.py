@@ -16,6 +16,9 @@ from alignset.report.look import INK, QUIET, Look, looks
 LONGEST = 22
 """Letters of a name that fit beside an axis; the table has it whole."""
 
+MANY_FIT = 18
+"""Letters of a name of which three fit side by side."""
+
 
 @dataclass(frozen=True)
 class Dots(Display):
@@ -129,7 +132,9 @@ class Lines(Display):
         """Draw the lines; points with intervals get marks."""
         look = _looks(self.values["line"])
         with drawing():
-            figure = new_figure(4.8, 4.0 + 0.2 * (-(-(len(look) + bool(self.diagonal)) // 3)))
+            entries = [*(mark.label for mark in look.values()), self.diagonal]
+            n_columns = 3 if max(map(len, entries)) <= MANY_FIT else 2
+            figure = new_figure(4.8, 4.0 + 0.2 * (-(-len(entries) // n_columns)))
             axes = figure.add_subplot()
             if self.diagonal:
                 axes.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=(0, (4, 3)),
@@ -140,7 +145,7 @@ class Lines(Display):
             axes.set_ylim(self.y_from - 0.02 * (1 - self.y_from), 1 + 0.02 * (1 - self.y_from))
             axes.set_xlabel(self.x_label)
             axes.set_ylabel(self.y_label)
-            figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+            figure.legend(loc="outside lower center", ncols=n_columns, frameon=False, fontsize=9)
             return to_svg(figure)
 
 
@@ -165,13 +170,14 @@ def _looks(names: pd.Series[str]) -> dict[str, Look]:
 
 
 def shorten(name: str) -> str:
-    """Cut a long name.
+    """Cut the middle out of a long name: ends tell names apart as often as beginnings.
 
     Examples
     --------
-    >>> shorten("a" * 30)
-    'aaaaaaaaaaaaaaaaaaaaa…'
+    >>> shorten("Mexican American & Female & 60 to 69")
+    'Mexican Am… & 60 to 69'
     """
     # matplotlib leaves a label that begins with an underscore out of a legend
     name = f"\u200b{name}" if name.startswith("_") else name
-    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+    half = (LONGEST - 1) // 2
+    return name if len(name) <= LONGEST else f"{name[:half]}…{name[1 + half - LONGEST :]}"

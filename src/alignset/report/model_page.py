@@ -39,6 +39,9 @@ WORDS = (
     ),
 )
 
+ENOUGH = 20
+"""Reviewed rows of a group that is named at a glance."""
+
 
 def model_page(facts: ModelFacts) -> Page:
     """Lay out the report of one model.
@@ -90,10 +93,15 @@ def _glance(facts: ModelFacts) -> list[Block]:
 def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
     rows = facts.manifest.get("rows") or {}
     tiles = [(f"{rows['all']:,}", "rows"), (f"{rows['reviewed']:,}", "reviewed")] if rows else []
-    known = facts.rates["rate"].dropna()
+    known = _well_known(facts.rates)["rate"]
     if len(known):
         ends = dict.fromkeys(percent(rate, 0) for rate in (known.min(), known.max()))
-        tiles.append((" to ".join(ends).replace(" % to", " to"), "of labels wrong, by group"))
+        tiles.append(
+            (
+                " to ".join(ends).replace(" % to", " to").replace(" %", "\u00a0%"),
+                "of labels wrong, by group",
+            )
+        )
     if facts.measured is not None:
         for metric, words in (("AUROC", "AUROC, corrected"), ("AUEOC", "AUEOC, corrected")):
             estimate = _corrected(facts, metric)["estimate"]
@@ -111,7 +119,7 @@ def _corrected(facts: ModelFacts, metric: str, group: str = "") -> dict[str, Any
 
 
 def _labels_said(rates: pd.DataFrame) -> Iterator[str]:
-    known = rates[rates["rate"].notna()].sort_values("rate", ascending=False, kind="stable")
+    known = _well_known(rates).sort_values("rate", ascending=False, kind="stable")
     if not len(known):
         yield "No reviewed row is known, so how many labels are wrong is the model's guess only."
         return
@@ -130,6 +138,13 @@ def _labels_said(rates: pd.DataFrame) -> Iterator[str]:
     yield told
 
 
+def _well_known(rates: pd.DataFrame) -> pd.DataFrame:
+    """Keep groups with a rate, and of these the ones with enough reviewed rows, if there are."""
+    known = rates[rates["rate"].notna()]
+    enough = known[known["reviewed"] >= ENOUGH]
+    return enough if len(enough) else known
+
+
 def _rate(row: pd.Series[Any]) -> str:
     return f"{percent(row['rate'])} ({percent(row['low'])} to {percent(row['high'])})"
 
@@ -138,12 +153,16 @@ def _model_said(facts: ModelFacts) -> Iterator[str]:
     if facts.measured is not None:
         auroc, gap = _corrected(facts, "AUROC"), _corrected(facts, "calibration")
         way = "too low" if gap["estimate"] < 0 else "too high"
-        sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", which chance explains"
+        sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", which chance may explain"
+        what = repr(facts.measured.positive)
+        pair = f"a row with the label {what} above one without it"
+        if len(facts.classes) > 2:
+            pair = "a row of a class above one of the rest, averaged over classes,"
         yield (
-            f"The model of this folder ({facts.method}) ranks a row with the label "
-            f"{facts.measured.positive!r} above one without it in {percent(auroc['estimate'], 0)} "
-            f"of pairs ({percent(auroc['low'], 0)} to {percent(auroc['high'], 0)}). Its "
-            f"probabilities are on average {100 * abs(gap['estimate']):.1f} percentage points "
+            f"The model of this folder ({facts.method}) ranks {pair} in "
+            f"{percent(auroc['estimate'], 0)} of pairs ({percent(auroc['low'], 0)} to "
+            f"{percent(auroc['high'], 0)}). Its probabilities of {what} are "
+            f"on average {100 * abs(gap['estimate']):.1f} percentage points "
             f"{way}{sure}."
         )
     if facts.comparison is not None:

@@ -43,6 +43,11 @@ def quality(facts: ModelFacts) -> Section:
         return Section(title, [Prose([said, *why])])
     how = f"{THREE_WAYS[0]} {BY_DESIGN if found.by_design else BY_CELL}"
     cautions = [_caution(found)]
+    if len(facts.classes) > 2:
+        cautions.append(
+            "AUROC and AUEOC are means over classes, each against the rest. Curves and calibration "
+            f"are of {found.positive!r} against the rest."
+        )
     return Section(
         title,
         [
