@@ -20,7 +20,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n 2
 
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/stack_vs_loop.py
+	$(BIN)/python benchmarks/bench.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
