@@ -68,7 +68,8 @@ standard deviation over splits. *HM rel.* uses the released code's AUEOC, as the
 do; *published* is read off the paper's Figure 2a. *epoch* is the time per epoch as a multiple of
 Standard's (CPU time, width 100). Every method gets the true labels on the reviewed rows
 by the same rule. Made by the commands in `paper/chil2023/methods_table.py`; nothing was tuned by
-hand.
+hand. Two single-network methods cost more than twice Standard by their arithmetic: GJS runs two
+views of every row, L2RW a gradient on A, a tangent and the step itself.
 """
 
 
