@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c co
 .PHONY: demo tutorial test lint types check bench clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/tour.py
 
 tutorial: $(VENV)/.installed
 	rm -rf out/tutorial
