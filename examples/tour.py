@@ -47,7 +47,8 @@ def draw(rates: dict, path: Path) -> None:
     for row, rate in enumerate(rates.values()):
         axes.plot([100 * rate["low"], 100 * rate["high"]], [row, row], color="tab:orange")
         axes.plot(100 * rate["rate"], row, "o", color="tab:orange")
-        axes.text(100 * rate["high"], row + 0.12, f"{rate['wrong']} of {rate['reviewed']} wrong")
+        note = f"{rate['wrong']} of {rate['reviewed']} reviewed labels wrong"
+        axes.text(100 * rate["rate"], row + 0.14, note, ha="center")
     axes.set(yticks=range(len(rates)), yticklabels=list(rates), ylim=(-0.5, len(rates) - 0.3))
     axes.set(xlim=(0, None), xlabel="share of observed labels that are wrong, %")
     axes.set_title("NHANES diabetes: how wrong are the labels? (95 % intervals)")
