@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo tutorial test lint types check bench clean
+.PHONY: demo tutorial test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/tour.py

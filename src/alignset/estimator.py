@@ -259,7 +259,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         )
         with _progress(self.verbose) as progress:
             fits = trainer.fit(method, [problem], configs, progress)
-        score, best = np.nan_to_num(fits.score[0].numpy(), nan=-np.inf), int(fits.best()[0])
+        score, best = fits.ranking()[0], int(fits.best()[0])
         self.method_ = replace(method, **configs[best])
         self.search_results_ = {
             "config": configs,
@@ -279,12 +279,12 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _noise_rates(self, rows: Part, held: Part) -> dict[Any, float]:
         """Share known to be wrong where reviewed; elsewhere mean doubt, put right by ``held``."""
-        known = self._group_means(rows, (rows.y_seen != rows.y_true) * 1.0, rows.reviewed)
+        known = self._group_means(rows, rows.y_seen != rows.y_true, rows.reviewed)
         doubt = self._group_means(rows, self._doubt(rows), ~rows.reviewed)
         if rows.reviewed.any():  # rows that did not train show by how much the doubt is off
             error = (held.y_seen != held.y_true) - self._doubt(held)
             doubt = (doubt + self._group_means(held, error, held.reviewed)).clip(0.0, 1.0)
-        share = self._group_means(rows, rows.reviewed * 1.0, rows.reviewed | True)
+        share = self._group_means(rows, rows.reviewed, where=True)
         rates = share * known + (1 - share) * doubt
         return dict(zip(self.groups_.tolist(), rates.tolist(), strict=True))
 

@@ -312,3 +312,22 @@ def test_averaged_weights_are_scored_and_returned_and_do_not_steer():
 def test_networks_that_no_step_names_stay_at_their_start():
     fits = fit_toy(Stage("train", (STEP,)))
     assert same(fits.weights["other"], start_of(make_problem(60, seed=3), name="other"))
+
+
+def test_what_a_stage_changes_epoch_by_epoch_does_not_reach_the_next_stage():
+    seen = []
+
+    def begin(nets, b, h):
+        return Facts(replica={"rate": torch.ones_like(h.lr)})
+
+    def each_epoch(nets, b, h):
+        return Facts(replica={"rate": torch.zeros_like(h.lr) + b.epoch})
+
+    def loss(nets, b, h):
+        seen.append(b.facts["rate"].item())
+        return loss_known(nets, b, h)
+
+    first = Stage("first", (STEP,), begin=begin, each_epoch=each_epoch, epochs=3)
+    second = Stage("second", (Step(loss, ("theta",)),), epochs=1)
+    fit_toy(first, second)
+    assert set(seen) == {1.0}

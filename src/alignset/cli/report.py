@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +16,7 @@ from alignset.report.model_page import displays, model_page
 from alignset.report.publication import load_publication
 from alignset.report.reproduction import NO_PUBLICATION, save_figures
 from alignset.report.verdicts import Verdicts
+from alignset.workflow.atomic import new_file
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -148,14 +147,5 @@ def _told(found: Reproduction) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", newline="\n", dir=path.absolute().parent, delete=False
-    ) as part:
-        try:
-            part.write(text)
-            part.close()
-            os.chmod(part.name, 0o644)
-            os.replace(part.name, path)
-        except BaseException:
-            os.unlink(part.name)
-            raise
+    with new_file(path.absolute()) as part:
+        part.write_text(text, encoding="utf-8", newline="\n")

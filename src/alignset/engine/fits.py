@@ -86,10 +86,14 @@ class Fits:
         score, epochs = lay([p.score for p in parts]), lay([p.epochs for p in parts])
         return cls(method, backbone, kind, configs, weights, score, epochs)
 
+    def ranking(self) -> NDArray[np.float32]:
+        """Scores (P, C) that can be compared: one that is not a number counts as the lowest."""
+        score = self.score.numpy()
+        return np.asarray(np.where(np.isnan(score), -np.inf, score), dtype=np.float32)
+
     def best(self) -> NDArray[np.int64]:
         """Index of the best config of every problem; the first of equals."""
-        ranked: NDArray[np.int64] = np.nan_to_num(self.score.numpy(), nan=-np.inf).argmax(1)
-        return ranked
+        return np.asarray(self.ranking().argmax(1), dtype=np.int64)
 
     def nets(self, problem: int, dtype: torch.dtype = torch.float32) -> Nets:
         """Networks of all configs of one problem, leading axes (1, C)."""

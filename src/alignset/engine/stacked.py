@@ -62,6 +62,7 @@ class Stacked:
         self.adam = {k: StackedAdam(self.params[k], lr, l2) for k in sorted(trained)}
         self.best = _map(lambda t: t.clone(), {k: self.params[k] for k in trained})
         self.average = _map(lambda t: t.clone(), self.best) if averaged else {}
+        self._learned.clear()  # what is known so far also belongs to later stages: not written to
 
     def learn(self, facts: Facts) -> None:
         """Take facts worked out by a hook."""

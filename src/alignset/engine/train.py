@@ -67,6 +67,7 @@ class Training:
         self.seeds = torch.tensor([p.seed for p in problems], device=recipe.device)
         self.kind = kind_of(problems[0])
         self.validation = self._rows([p.validation for p in problems], 1)
+        self.validated = bool((self.validation.weight.sum(-1) > 0).all())
         self.shapes = method.networks(self.kind.n_features, self.kind.n_classes)
         self.weights = {name: self._init(name) for name in self.shapes}
         self.facts = FactTable()
@@ -136,8 +137,8 @@ class Training:
         alone = type(self.method).predict is Method.predict and stage.watch is None
         rests = "theta" not in stage.steps[turn].trains
         # without validation rows the score is the clock, which never rests
-        watched = bool((self.validation.weight.sum(-1) > 0).all())
-        return not (alone and rests and watched) or stage.per_batch or stage.together
+        settled = alone and rests and self.validated
+        return not settled or stage.per_batch or stage.together
 
     def _epochs(
         self, rows: Rows, train: Callable[[int], None], score: Callable[[], Tensor]

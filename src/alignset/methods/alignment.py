@@ -109,7 +109,7 @@ class Alignment(Method):
     def step_2a(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """L'_theta + gamma L_theta."""
         ce = cross_entropy(nets.theta(b.x), b.y_known)
-        loss = self.loss_noisy(ce, torch.sigmoid(self.logit_beta(nets, b)), b)
+        loss = self.loss_noisy(ce, self.confidence(nets, b), b)
         return loss + h.gamma * b.mean(ce, b.aligned) if self.supervise_theta else loss
 
     def step_2b(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
@@ -129,7 +129,7 @@ class Alignment(Method):
 
     def loss_noisy(self, ce: Tensor, beta: Tensor, b: Batch) -> Tensor:
         """L'_theta: cross entropy outside A, row i weighted by beta^_i / (1 - r^_k(i))."""
-        outside = b.membership * (b.unaligned > 0).unsqueeze(-1)  # (..., B, G)
+        outside = b.unaligned_membership  # (..., B, G)
         size = outside.sum(-2)  # (..., G)
         share = 1.0 / size.sum(-1, keepdim=True).clamp_min(1e-12)
         if self.equal_groups:
@@ -139,12 +139,9 @@ class Alignment(Method):
 
     def clean_rate(self, beta: Tensor, b: Batch) -> Tensor:
         """1 - r^_k: mean beta^ of each group (..., G)."""
-        rows = b.membership
-        if not self.rate_over_reviewed:
-            rows = rows * (b.unaligned > 0).unsqueeze(-1)
+        rows = b.membership if self.rate_over_reviewed else b.unaligned_membership
         beta = beta if self.rate_gradient else beta.detach()
-        rate = group_sums(beta, rows) / rows.sum(-2).clamp_min(1e-12)
-        return rate.clamp_min(MIN_CLEAN_RATE)
+        return b.group_means(beta, rows).clamp_min(MIN_CLEAN_RATE)
 
     def _rates_on_data(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         del h

@@ -109,9 +109,23 @@ class Batch:
         groups = torch.arange(self.n_groups, device=self.group.device)
         return (self.group.unsqueeze(-1) == groups) * self.weight.unsqueeze(-1)
 
-    def group_means(self, values: Tensor) -> Tensor:
-        """Mean over all rows of each group (..., G); zero for a group with no row here."""
-        return group_sums(values, self.membership) / self.membership.sum(-2).clamp_min(1e-12)
+    @cached_property
+    def aligned_membership(self) -> Tensor:
+        """Membership of the rows of A; zero for rows nobody reviewed (..., B, G)."""
+        return self.membership * (self.y_true != UNREVIEWED).unsqueeze(-1)
+
+    @cached_property
+    def unaligned_membership(self) -> Tensor:
+        """Membership of the rows outside A; zero for reviewed rows (..., B, G)."""
+        return self.membership * (self.y_true == UNREVIEWED).unsqueeze(-1)
+
+    def group_means(self, values: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Mean over each group's rows (..., G), all or those ``rows`` (..., B, G) gives weight to.
+
+        Zero for a group with no such row here.
+        """
+        rows = self.membership if rows is None else rows
+        return group_sums(values, rows) / rows.sum(-2).clamp_min(1e-12)
 
     @staticmethod
     def mean(values: Tensor, where: Tensor) -> Tensor:

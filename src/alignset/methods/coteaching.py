@@ -71,7 +71,7 @@ class CoTeaching(Method):
         wrong = 1.0 - b.correct
         rho = b.mean(wrong, b.aligned).unsqueeze(-1)
         if self.per_group:
-            rows = b.membership * (b.aligned > 0).unsqueeze(-1)
+            rows = b.aligned_membership
             size = rows.sum(-2)
             rho = torch.where(size > 0, group_sums(wrong, rows) / size.clamp_min(1e-12), rho)
         return Facts(replica={"rho": rho})
@@ -94,7 +94,7 @@ class CoTeaching(Method):
         """Weight of the picked unreviewed rows (..., B): the ``share`` of smallest loss."""
         cells = b.unaligned.unsqueeze(-1)
         if self.per_group:
-            cells = b.membership * (b.unaligned > 0).unsqueeze(-1)
+            cells = b.unaligned_membership
         order = ce.detach().argsort(dim=-1, stable=True).unsqueeze(-1)
         cells = cells.expand(*ce.shape, cells.shape[-1])
         order = order.expand_as(cells)

@@ -85,7 +85,7 @@ class FairGPL(Method):
 
     def peer_loss(self, logits: Tensor, b: Batch, h: Hyper) -> Tensor:
         """Sum over groups of 1/Delta_z [l - alpha peer], each term summed over Abar (...)."""
-        outside = b.membership * (b.unaligned > 0).unsqueeze(-1)  # (..., B, G)
+        outside = b.unaligned_membership  # (..., B, G)
         floored = -log_softmax(logits).clamp_min(math.log(MIN_PROBABILITY))  # (..., B, K)
         peer = (b.facts["frequency"] * (outside.mT @ floored)).sum(-1)  # (..., G)
         own = group_sums(cross_entropy(logits, b.y_known), outside)
@@ -98,14 +98,14 @@ class FairGPL(Method):
     def rates(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Delta_z (..., G), from A, and q~_z (..., G, K), from the rest."""
         del nets, h
-        outside = b.membership * (b.unaligned > 0).unsqueeze(-1)
+        outside = b.unaligned_membership
         seen = outside.mT @ b.seen_onehot  # (..., G, K)
         frequency = seen / seen.sum(-1, keepdim=True).clamp_min(1e-12)
         return Facts(replica={"delta": self.delta(b), "frequency": frequency})
 
     def delta(self, b: Batch) -> Tensor:
         """Delta_z (..., G): how much the observed label still says of the true one."""
-        inside = b.membership * (b.aligned > 0).unsqueeze(-1)  # (..., B, G)
+        inside = b.aligned_membership  # (..., B, G)
         classes = torch.arange(b.n_classes, device=b.y_true.device)
         true = (b.y_true.unsqueeze(-1) == classes).to(b.weight.dtype)  # (..., B, K)
         size = inside.mT @ true  # (..., G, K)

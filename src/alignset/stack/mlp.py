@@ -130,6 +130,17 @@ def _ordered(params: Params, n_blocks: int, depth: int) -> tuple[Tensor, ...]:
     return tuple(params[name] for name in names)
 
 
+def _laid_out(block: Tensor, slots: tuple[int, int, int]) -> tuple[tuple[int, int], Tensor]:
+    """Return how units of (Q, C, H) stand in a first-layer product, and x as (batch, B, D).
+
+    Slots of a problem row stand side by side, one wide product, where they share x; else apart.
+    """
+    q, c, h = slots
+    if block.shape[1] == 1:
+        return (q, c * h), block[:, 0]
+    return (q * c, h), block.reshape(q * c, *block.shape[2:])
+
+
 def _first_layer(
     weights: list[Tensor], bias: Tensor, blocks: list[Block], out: Tensor, relu: bool = False
 ) -> Tensor:
@@ -142,10 +153,7 @@ def _first_layer(
                 out.copy_(bias.expand_as(out))
             block.add_product(weight, out)
             continue
-        # slots of a problem row are either side by side (shared x) or apart (own x)
-        shared = block.shape[1] == 1
-        lead = (q, c * h) if shared else (q * c, h)
-        x = block[:, 0] if shared else block.reshape(q * c, n_rows, -1)
+        lead, x = _laid_out(block, (q, c, h))
         so_far = out.view(*lead, n_rows) if i else bias.reshape(*lead, 1).expand(*lead, n_rows)
         wide = weight.reshape(*lead, -1)
         if i == 0 and bias_last:
@@ -244,9 +252,7 @@ def _first_layer_grad(g: Tensor, block: Block, shape: torch.Size) -> Tensor:
     q, c, h, _ = shape
     if isinstance(block, SparseRows):
         return block.weight_gradient(g.reshape(q, c, h, -1))
-    shared = block.shape[1] == 1
-    lead = (q, c * h) if shared else (q * c, h)
-    x = block[:, 0] if shared else block.reshape(q * c, *block.shape[2:])
+    lead, x = _laid_out(block, (q, c, h))
     flipped = torch.bmm(x.transpose(1, 2), g.reshape(*lead, -1).transpose(1, 2))
     return flipped.transpose(1, 2).reshape(shape)
 
@@ -254,7 +260,6 @@ def _first_layer_grad(g: Tensor, block: Block, shape: torch.Size) -> Tensor:
 def _input_grad(g: Tensor, weight: Tensor, block: Tensor) -> Tensor:
     """Return W^T g for a network that reads another one's output."""
     q, c, h, _ = weight.shape
-    shared = block.shape[1] == 1
-    lead = (q, c * h) if shared else (q * c, h)
+    lead, _ = _laid_out(block, (q, c, h))
     back = torch.bmm(g.reshape(*lead, -1).transpose(1, 2), weight.reshape(*lead, -1))
     return back.reshape(block.shape)

@@ -59,11 +59,6 @@ class SparseRows:
         """Type of the values."""
         return torch.float32 if self.columns[0].dtype == np.float32 else torch.float64
 
-    @property
-    def requires_grad(self) -> bool:
-        """Features are data."""
-        return False
-
     def dense(self) -> Tensor:
         """Return the block as a dense tensor; for the few methods that do arithmetic on x."""
         blocks = [torch.from_numpy(c.toarray()) for c in self.columns]
