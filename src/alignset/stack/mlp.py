@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alignset.stack import fused
+from alignset.stack import blocked, fused
 from alignset.stack.net import Backbone, NetShape, Params
 from alignset.stack.random import uniform_like
 from alignset.stack.sparse import Block, SparseRows, feature_major
@@ -78,6 +78,8 @@ class MLP(Backbone):
         """Return the logits (Q, C, B, K): a view of the feature-major (Q, C, K, B)."""
         del shape  # the parameters say it all
         flat = _ordered(params, len(blocks), self.depth)
+        if blocked.usable(blocks, flat):
+            return blocked.logits(self.last_relu, blocks, flat).transpose(-1, -2)
         out: Tensor = _StackedMLP.apply(self.last_relu, len(blocks), *blocks, *flat)  # type: ignore[no-untyped-call]
         return out.transpose(-1, -2)
 
