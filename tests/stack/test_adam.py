@@ -2,6 +2,8 @@ import pytest
 import torch
 
 from alignset.stack import StackedAdam
+from alignset.stack import adam as adam_module
+from alignset.stack.threads import team
 
 Q, C = 2, 3
 SHAPES = {"w": (4, 5), "b": (4, 1)}
@@ -116,3 +118,43 @@ def test_the_fused_step_on_a_gpu_equals_the_one_on_a_cpu():
         results.append({k: v.cpu() for k, v in params.items()})
     for key in start:
         torch.testing.assert_close(results[0][key], results[1][key], atol=1e-5, rtol=1e-4)
+
+
+def by_feature(tensor):
+    return tensor.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1)
+
+
+def walk(make, threads, monkeypatch, native=True, piece=10):
+    """Ten steps in single precision; returns the weights."""
+    monkeypatch.setattr(adam_module, "PIECE", piece)
+    if not native:
+        monkeypatch.setattr(adam_module, "_library", lambda: None)
+    g, params, lr, l2 = setting()
+    params = {k: make(v.float()) for k, v in params.items()}
+    stacked = StackedAdam(params, lr.float(), l2.float())
+    with team(threads):
+        for _ in range(10):
+            stacked.step({k: make(random(*v.shape, g=g).float()) for k, v in params.items()})
+    return params
+
+
+@pytest.mark.parametrize("make", [torch.clone, by_feature], ids=["by unit", "by feature"])
+def test_one_pass_in_c_agrees_with_torch_and_with_itself(make, monkeypatch):
+    one = walk(make, 1, monkeypatch)
+    for threads, piece in ((2, 10), (3, 7)):
+        other = walk(make, threads, monkeypatch, piece=piece)
+        assert all(torch.equal(one[k], other[k]) for k in one)
+    plain = walk(make, 1, monkeypatch, native=False)
+    for key, value in one.items():
+        assert value.stride() == plain[key].stride()
+        torch.testing.assert_close(value, plain[key], rtol=1e-5, atol=1e-6)
+
+
+def test_a_gradient_laid_out_otherwise_is_not_misread(monkeypatch):
+    g, params, lr, l2 = setting()
+    ours = {"w": params["w"].float()}
+    theirs = {"w": ours["w"].clone()}
+    grad = random(*ours["w"].shape, g=g).float()
+    StackedAdam(ours, lr.float(), l2.float()).step({"w": by_feature(grad)})
+    StackedAdam(theirs, lr.float(), l2.float()).step({"w": grad})
+    torch.testing.assert_close(ours["w"], theirs["w"])

@@ -16,7 +16,7 @@ from alignset.methods.base import Batch
 from alignset.split import Part
 from alignset.stack import Draws
 from alignset.stack.random import mix, stream_key
-from alignset.stack.sparse import Block, SparseRows, worth_it
+from alignset.stack.sparse import Block, SparseRows, take_rows, worth_it
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Features:
             rows = self.dense.flatten(0, 1).index_select(0, flat)
             return rows.reshape(index.shape[0], 1, index.shape[1], -1)
         wanted = index.cpu().numpy()
-        rows_of = [self.blocks[p][wanted[q]] for q, p in enumerate(problem.tolist())]
-        block = SparseRows([rows.tocsc() for rows in rows_of], self.device)
+        columns = [take_rows(self.blocks[p], wanted[q]) for q, p in enumerate(problem.tolist())]
+        block = SparseRows(columns, self.device)
         return block if self.multiplied_sparse else block.dense()
 
 

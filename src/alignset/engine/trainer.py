@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -18,6 +18,7 @@ from alignset.evaluate.validation import HarmonicMean
 from alignset.methods.base import Method
 from alignset.split import Problem
 from alignset.stack import MLP, Backbone
+from alignset.stack.threads import team
 
 CACHE_BYTES = 8 << 20
 """Activations of one stack on a CPU: larger stacks fall out of the cache and run slower."""
@@ -54,8 +55,8 @@ class Trainer:
     chunk : int, optional
         Replicas per stack; by default as many as fit the cache (CPU) or memory (GPU).
     n_jobs : int, optional
-        Stacks trained at the same time, one thread each; by default the number of cores. It
-        changes the time, never the result.
+        Stacks trained at the same time, one thread each, or threads on a single stack; by
+        default the number of cores. It changes the time, never the result.
 
     Examples
     --------
@@ -113,18 +114,19 @@ class Trainer:
             self.network(), self.score, self.stopping, self.max_epochs, self.n_batches, self.device
         )
         report = _Report(progress, len(problems) * len(configs))
+        cores = self.n_jobs or _cores()
 
         def train(job: tuple[slice, slice]) -> Trained:
             rows, columns = job
             torch.set_num_threads(1)
-            trained = Training(recipe, method, problems[rows], configs[columns]).run()
+            with team(cores) if len(jobs) == 1 else nullcontext():
+                trained = Training(recipe, method, problems[rows], configs[columns]).run()
             report.add(trained.score.numel())
             return trained
 
         with _threads_restored():
             if self.device == "cpu":
-                workers = min(self.n_jobs or _cores(), len(jobs))
-                with ThreadPoolExecutor(workers) as pool:
+                with ThreadPoolExecutor(min(cores, len(jobs))) as pool:
                     parts = list(pool.map(train, jobs))
             else:
                 parts = [train(job) for job in jobs]

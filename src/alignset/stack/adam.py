@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from alignset.stack import fused
+from alignset.stack import fused, native
 from alignset.stack.net import Params
+from alignset.stack.threads import share
 
 BETA_1, BETA_2, EPS = 0.9, 0.999, 1e-8
 
@@ -63,6 +67,8 @@ class StackedAdam:
             if fused.usable(*state):
                 fused.adam_(*state, rate, self.l2, root)
                 continue
+            if _in_one_pass(*state, rate, self.l2, root):
+                continue
             l2, lr = _like(self.l2, param), _like(rate, param)
             for p, g, m, v in _pieces(*state):
                 g.addcmul_(p, l2)
@@ -81,6 +87,57 @@ class StackedAdam:
             {k: take(v) for k, v in self.first.items()},
             {k: take(v) for k, v in self.second.items()},
         )
+
+
+def _in_one_pass(
+    p: Tensor, g: Tensor, m: Tensor, v: Tensor, rate: Tensor, l2: Tensor, root: Tensor
+) -> bool:
+    """Take the step in C; False where it cannot: other types, or gradients laid out otherwise."""
+    library = _library()
+    state = (p, g, m, v)
+    alike = all(t.dtype == torch.float32 and t.stride() == p.stride() for t in state)
+    if library is None or not alike or p.device.type != "cpu":
+        return False
+    q, c = p.shape[:2]
+    if p.is_contiguous():
+        grids, run = [(rate, l2)], p.numel() // (q * c)
+    elif p.dim() == 4 and p.permute(0, 3, 1, 2).is_contiguous():  # by feature, see sparse.py
+        grids, run = list(zip(rate, l2, strict=True)), p.shape[2]
+    else:
+        return False
+    size = p.numel() // len(grids)
+    n_pieces = -(-size // PIECE)
+    numbers = [(lr.contiguous(), decay.contiguous()) for lr, decay in grids]
+
+    def update(piece: int) -> None:
+        grid, i = divmod(piece, n_pieces)
+        lr, decay = numbers[grid]
+        library.adam(
+            *(t.data_ptr() + 4 * grid * size for t in state),
+            i * PIECE,
+            min(size, (i + 1) * PIECE),
+            run,
+            lr.numel(),
+            lr.data_ptr(),
+            decay.data_ptr(),
+            root.item(),
+            BETA_1,
+            BETA_2,
+            EPS,
+        )
+
+    share(update, len(grids) * n_pieces)
+    return True
+
+
+@cache
+def _library() -> Any:
+    library = native.library("adam")
+    if library is not None:
+        pointer, size, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+        numbers = [ctypes.c_float, real, real, ctypes.c_float]
+        library.adam.argtypes = [*[pointer] * 4, *[size] * 4, pointer, pointer, *numbers]
+    return library
 
 
 def _pieces(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from alignset.stack import blocked, fused
 from alignset.stack.net import Backbone, NetShape, Params
+from alignset.stack.products import bmm
 from alignset.stack.random import uniform_like
 from alignset.stack.sparse import Block, SparseRows, feature_major
 from alignset.stack.workspace import Lease
@@ -156,12 +157,12 @@ def _first_layer(
             block.add_product(weight, out)
             continue
         lead, x = _laid_out(block, (q, c, h))
-        so_far = out.view(*lead, n_rows) if i else bias.reshape(*lead, 1).expand(*lead, n_rows)
-        wide = weight.reshape(*lead, -1)
-        if i == 0 and bias_last:
-            torch.bmm(wide, x.transpose(1, 2), out=out.view(*lead, n_rows))
+        wide, so_far = weight.reshape(*lead, -1), out.view(*lead, n_rows)
+        if i > 0:
+            torch.baddbmm(so_far, wide, x.transpose(1, 2), out=so_far)
         else:
-            torch.baddbmm(so_far, wide, x.transpose(1, 2), out=out.view(*lead, n_rows))
+            first = None if bias_last else bias.reshape(*lead, 1)
+            bmm(wide, x.transpose(1, 2), out=so_far, bias=first)
     if bias_last:
         fused.bias_relu_(out, bias, relu)
         return out
@@ -178,7 +179,7 @@ def _dense_layer(weight: Tensor, bias: Tensor, h: Tensor, out: Tensor, relu: boo
         torch.bmm(wide, x, out=flat)
         fused.bias_relu_(out, bias, relu)
         return out
-    torch.baddbmm(bias.reshape(q * c, width, 1).expand_as(flat), wide, x, out=flat)
+    bmm(wide, x, out=flat, bias=bias.reshape(q * c, width, 1))
     return out.relu_() if relu else out
 
 
@@ -234,9 +235,9 @@ class _StackedMLP(torch.autograd.Function):
             weight = flat[ctx.n_blocks + 2 * layer - 1]
             h = hidden[layer - 1].view(q * c, *hidden[layer - 1].shape[2:])
             out.append(g.sum(-1, keepdim=True).reshape(q, c, -1, 1))
-            out.append(torch.bmm(g, h.transpose(1, 2)).reshape(weight.shape))
+            out.append(bmm(g, h.transpose(1, 2)).reshape(weight.shape))
             flipped = weight.reshape(q * c, *weight.shape[2:]).transpose(1, 2)
-            g = torch.bmm(flipped, g, out=lease.take(*h.shape))
+            g = bmm(flipped, g, out=lease.take(*h.shape))
             if layer < n_hidden or ctx.last_relu:
                 torch.ops.aten.threshold_backward.grad_input(g, h, 0.0, grad_input=g)
         out.append(g.sum(-1, keepdim=True).reshape(q, c, -1, 1))
@@ -255,7 +256,7 @@ def _first_layer_grad(g: Tensor, block: Block, shape: torch.Size) -> Tensor:
     if isinstance(block, SparseRows):
         return block.weight_gradient(g.reshape(q, c, h, -1))
     lead, x = _laid_out(block, (q, c, h))
-    flipped = torch.bmm(x.transpose(1, 2), g.reshape(*lead, -1).transpose(1, 2))
+    flipped = bmm(x.transpose(1, 2), g.reshape(*lead, -1).transpose(1, 2))
     return flipped.transpose(1, 2).reshape(shape)
 
 

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 # not -ffast-math: it would change how the whole process rounds, and NaN must stay NaN
 FLAGS = (
     "-O3 -march=native -std=c11 -shared -fPIC -fno-math-errno -fno-trapping-math "
-    "-fno-signed-zeros -fassociative-math -funroll-loops"
+    "-fno-signed-zeros -fassociative-math -ffp-contract=fast -funroll-loops"
 )
 
 

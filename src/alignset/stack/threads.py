@@ -1,0 +1,70 @@
+"""Several threads on the work of one stack, cut so that their number changes nothing.
+
+Work is cut into pieces by its own size alone; threads decide who does which piece, and every
+number is computed inside one piece. A team belongs to the thread that opened it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+_active = threading.local()
+
+
+@contextmanager
+def team(size: int) -> Iterator[None]:
+    """Let :func:`share` use ``size`` threads inside this block, this thread being one of them.
+
+    Examples
+    --------
+    >>> done = []
+    >>> with team(2):
+    ...     share(done.append, 3)
+    >>> sorted(done)
+    [0, 1, 2]
+    """
+    before = getattr(_active, "team", None)
+    with ExitStack() as open_ones:
+        helpers = None
+        if size > 1:
+            pool = ThreadPoolExecutor(size - 1, initializer=torch.set_num_threads, initargs=(1,))
+            helpers = open_ones.enter_context(pool)
+        _active.team = (helpers, size)
+        try:
+            yield
+        finally:
+            _active.team = before
+
+
+def alone() -> bool:
+    """Tell whether this thread trains the only stack there is: whether it has a team, even of one.
+
+    What is cut for a team is cut the same way for a team of one, so that both give the same bits.
+    """
+    return getattr(_active, "team", None) is not None
+
+
+def share(work: Callable[[int], object], n: int) -> None:
+    """Call ``work(0)`` to ``work(n - 1)``, in any order, on the threads of this thread's team."""
+    helpers, size = getattr(_active, "team", None) or (None, 1)
+    numbers = itertools.count()  # the next piece goes to whoever is free
+
+    @torch.no_grad()
+    def take_part() -> None:
+        for i in numbers:
+            if i >= n:
+                return
+            work(i)
+
+    others = [] if helpers is None else [helpers.submit(take_part) for _ in range(min(size, n) - 1)]
+    try:
+        take_part()
+    finally:
+        for other in others:
+            other.result()
