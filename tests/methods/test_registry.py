@@ -58,7 +58,7 @@ def test_names_are_read_kindly(spelling):
 def test_an_unknown_name_is_answered_with_a_guess():
     with pytest.raises(ValueError, match="no method 'co_teaching'; did you mean 'coteaching'"):
         get_method("co_teaching")
-    with pytest.raises(ValueError, match=r"no method 'xyz'; there are alignment, standard,"):
+    with pytest.raises(ValueError, match=r"no method 'xyz'; there are alignment, joint, standard,"):
         get_method("xyz")
     with pytest.raises(ValueError, match="'clean' is not a method but Standard"):
         get_method("clean")

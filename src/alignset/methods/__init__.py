@@ -11,6 +11,7 @@ from alignset.methods.fair_gpl import FairGPL
 from alignset.methods.gjs import GJS, Perturbation
 from alignset.methods.glc import GLC
 from alignset.methods.irbl import IRBL
+from alignset.methods.joint import JointAlignment
 from alignset.methods.l2rw import LearningToReweight
 from alignset.methods.mwnet import MetaWeightNet
 from alignset.methods.parts import Parts
@@ -34,6 +35,7 @@ __all__ = [
     "Facts",
     "FairGPL",
     "Forward",
+    "JointAlignment",
     "LearningToReweight",
     "LogUniform",
     "MetaWeightNet",

@@ -105,6 +105,9 @@ _PAPERS = (
      "Nock, Richard and Qu, Lizhen",
      "Making Deep Neural Networks Robust to Label Noise: A Loss Correction Approach",
      "Conference on Computer Vision and Pattern Recognition (CVPR)", 2017, _ARXIV + "1609.03683"),
+    ("goldberger2017", "Goldberger, Jacob and Ben-Reuven, Ehud",
+     "Training Deep Neural-Networks Using a Noise Adaptation Layer",
+     _ICLR, 2017, "https://openreview.net/forum?id=H12GRgcxg"),
     ("nodet2021", "Nodet, Pierre and Lemaire, Vincent and Bondu, Alexis and "
      "Cornu{\\'e}jols, Antoine and Ouorou, Adam",
      "Importance Reweighting for Biquality Learning",

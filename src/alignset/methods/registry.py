@@ -23,6 +23,7 @@ from alignset.methods.fair_gpl import FairGPL
 from alignset.methods.gjs import GJS
 from alignset.methods.glc import GLC
 from alignset.methods.irbl import IRBL
+from alignset.methods.joint import JointAlignment
 from alignset.methods.l2rw import LearningToReweight
 from alignset.methods.mwnet import MetaWeightNet
 from alignset.methods.parts import Parts
@@ -35,6 +36,7 @@ Factory = Callable[..., Method]
 
 METHODS: Mapping[str, Factory] = {
     "alignment": Alignment,
+    "joint": JointAlignment,
     "standard": Standard,
     "standard_plus": StandardPlus,
     "alignment_only": AlignmentOnly,
@@ -54,10 +56,14 @@ METHODS: Mapping[str, Factory] = {
     "elr": ELR,
     "confident": ConfidentLearning,
 }
-"""Name -> what makes it: the paper's method, plain cross entropy, the paper's baselines, and the
-methods that others with a reviewed subset use."""
+"""Name -> what makes it: the paper's method, ours, plain cross entropy, the paper's baselines, and
+the methods that others with a reviewed subset use."""
 
-_ALSO = {"sln_filter": ("arpit2017",), "fair_gpl": ("liu2020peer",)}
+_ALSO = {
+    "sln_filter": ("arpit2017",),
+    "fair_gpl": ("liu2020peer",),
+    "joint": ("tjandra2023", "goldberger2017", "hendrycks2018", "berthon2021"),
+}
 """What a method takes from a second paper."""
 
 
