@@ -3,7 +3,8 @@
     python benchmarks/sparse.py
 
 15 873 rows x 16 278 features, 2 % non-zero, width 500, five batches. Every measurement runs in its
-own process: seconds per epoch after a first one, and peak memory beyond what loading took.
+own process on two threads: the median of seconds per epoch after the first one, and the peak memory
+of the whole process.
 """
 
 from __future__ import annotations
@@ -22,55 +23,71 @@ from alignset.evaluate.validation import HarmonicMean
 from alignset.methods import Standard
 from alignset.split import Part, Problem
 from alignset.stack import MLP
+from alignset.stack.threads import team
 
 ROWS, FEATURES, DENSITY, WIDTH = 15_873, 16_278, 0.02, 500
+HELD_OUT = 160
+
+
+def make_part(n: int, seed: int, dense: bool, reviewed_every: int) -> Part:
+    rng = np.random.default_rng(seed)
+    per_row = int(FEATURES * DENSITY)
+    columns = rng.integers(0, FEATURES, size=n * per_row, dtype=np.int32)
+    starts = np.arange(0, n * per_row + 1, per_row, dtype=np.int32)
+    values = rng.random(n * per_row, dtype=np.float32)
+    X = scipy.sparse.csr_matrix((values, columns, starts), (n, FEATURES))
+    X.sum_duplicates()
+    y = (np.asarray(X[:, :50].sum(1)).reshape(-1) > 0.5).astype(np.int64)
+    group = (rng.random(n) < 0.3).astype(np.int64)
+    y_true = np.where(np.arange(n) % reviewed_every == 0, y, -1)
+    return Part(X.toarray() if dense else X, y, y_true, group)
 
 
 def make_problem(dense: bool) -> Problem:
-    rng = np.random.default_rng(0)
-    per_row = int(FEATURES * DENSITY)
-    columns = rng.integers(0, FEATURES, size=(ROWS, per_row)).astype(np.int32)
-    starts = np.arange(0, ROWS * per_row + 1, per_row)
-    values = rng.random(ROWS * per_row, dtype=np.float32)
-    X = scipy.sparse.csr_matrix((values, columns.reshape(-1), starts), (ROWS, FEATURES))
-    X.sum_duplicates()
-    y = np.asarray(X[:, :50].sum(1)).reshape(-1) > 0.5
-    y, group = y.astype(np.int64), (rng.random(ROWS) < 0.3).astype(np.int64)
-    reviewed = np.where(np.arange(ROWS) % 50 == 0, y, -1)
-    held = np.arange(ROWS) < 160
+    train = make_part(ROWS - HELD_OUT, 0, dense, reviewed_every=50)
+    return Problem(train, make_part(HELD_OUT, 1, dense, reviewed_every=1), None, 2, 2, 0)
 
-    def part(keep, true):
-        x = X[keep].toarray() if dense else X[keep]
-        return Part(x, y[keep], true[keep], group[keep])
 
-    return Problem(part(~held, reviewed), part(held, y), None, 2, 2, 0)
+class Clock:
+    """A score that notes when it was asked: at the start, and after every epoch."""
+
+    def __init__(self) -> None:
+        self.score, self.times = HarmonicMean(), []
+
+    def __call__(self, *args):
+        self.times.append(time.perf_counter())
+        return self.score(*args)
 
 
 def work(job: dict) -> dict[str, float]:
-    torch.set_num_threads(job["threads"])
+    torch.set_num_threads(job["torch_threads"])
     problem = make_problem(job["dense"])
-    base = measure.peak_gb()
-    configs = [{"lr": 1e-3}] * job["configs"]
-    seconds = []
-    for epochs in (1, 1 + job["epochs"]):
-        recipe = Recipe(MLP(WIDTH), HarmonicMean(), FixedLength(), epochs, 5, "cpu")
-        training = Training(recipe, Standard(), [problem], configs)
-        start = time.perf_counter()
-        training.run()
-        seconds.append(time.perf_counter() - start)
-        del training
+    base, clock = measure.peak_gb(), Clock()
+    recipe = Recipe(MLP(WIDTH), clock, FixedLength(), 1 + job["epochs"], 5, "cpu")
+    with team(job["team"]):
+        Training(recipe, Standard(), [problem], [{"lr": 1e-3}] * job["configs"]).run()
     return {
-        "epoch": (seconds[1] - seconds[0]) / job["epochs"],
+        "epoch": float(np.median(np.diff(clock.times)[1:])),
         "peak": measure.peak_gb(),
         "beyond": measure.peak_gb() - base,
     }
 
 
 def summary() -> int:
-    one = {"configs": 1, "threads": 1, "dense": False, "epochs": 3}
+    one = {"configs": 1, "torch_threads": 1, "team": 2, "dense": False, "epochs": 6}
     sparse = measure.in_fresh_process(__file__, one)
-    dense = measure.in_fresh_process(__file__, {**one, "dense": True, "threads": 2, "epochs": 1})
+    # two threads on the dense path both ways: the engine's own and torch's; the faster one counts
+    ways = [{"torch_threads": 1, "team": 2}, {"torch_threads": 2, "team": 1}]
+    dense = min(
+        (
+            measure.in_fresh_process(__file__, {**one, **w, "dense": True, "epochs": 2})
+            for w in ways
+        ),
+        key=lambda result: result["epoch"],
+    )
     many = measure.in_fresh_process(__file__, {**one, "configs": 20, "epochs": 1})
+    print(f"dense: {dense['epoch']:.2f} s per epoch, {dense['peak']:.2f} GB")
+    print(f"20 configs: {many['epoch']:.2f} s per epoch")
     rows = [
         measure.row("sparse: one replica, s per epoch", sparse["epoch"], 1.2, at_most=True),
         measure.row("sparse: one replica, peak GB", sparse["peak"], 4.0, at_most=True),

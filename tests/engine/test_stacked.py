@@ -28,7 +28,8 @@ def fresh(trained=("theta",), averaged=False):
         params,
         {"lr": numbered() / 100, "l2": numbered() / 1000},
     )
-    stack.start(set(trained), averaged)
+    copy = {name: {k: t.clone() for k, t in p.items()} for name, p in params.items()}
+    stack.start(set(trained), averaged, copy)
     stack.stop = {
         "best": numbered(),
         "running": torch.ones(P, C, dtype=torch.bool),

@@ -4,7 +4,7 @@ import threading
 import torch
 
 from alignset.stack import MLP, NetShape
-from alignset.stack.workspace import Lease, workspace
+from alignset.stack.workspace import LARGE, Lease, borrow, workspace
 
 SHAPE, MLP_3 = NetShape((3,), 2), MLP(hidden=6, depth=3)
 
@@ -100,3 +100,29 @@ def test_every_thread_has_its_own_workspace():
     assert len(found) == 3
     for result in found:
         assert_same(result, expected)
+
+
+def test_borrowed_memory_comes_back_when_its_last_view_is_gone():
+    with workspace():
+        first = borrow(LARGE - 1)
+        view, address = first.view(3, -1)[1:].T, first.data_ptr()
+        del first
+        other = borrow(LARGE)
+        assert other.data_ptr() != address  # a view is still there
+        del view
+        assert borrow(10).data_ptr() == address
+
+
+def test_borrowed_memory_is_not_shared_between_threads():
+    with workspace():
+        mine = borrow(5)
+        addresses = []
+
+        def take():
+            addresses.append(borrow(5).data_ptr())
+
+        thread = threading.Thread(target=take)
+        thread.start()
+        thread.join()
+        assert addresses != [mine.data_ptr()]
+    assert borrow(5).shape == (5,)

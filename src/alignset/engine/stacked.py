@@ -56,11 +56,15 @@ class Stacked:
         """Networks with the shown weights."""
         return self._bind(self.shown) if self.average else self.nets
 
-    def start(self, trained: set[str], averaged: bool) -> None:
-        """Give the networks that will train their optimisers, and remember the best weights."""
+    def start(self, trained: set[str], averaged: bool, best: Weights) -> None:
+        """Give the networks that will train their optimisers.
+
+        The best weights so far are kept in ``best``, which equals the weights now; it is not
+        copied, so that a wide network is held once less.
+        """
         lr, l2 = self.hyper["lr"], self.hyper["l2"]
         self.adam = {k: StackedAdam(self.params[k], lr, l2) for k in sorted(trained)}
-        self.best = _map(lambda t: t.clone(), {k: self.params[k] for k in trained})
+        self.best = {k: dict(best[k]) for k in sorted(trained)}
         self.average = _map(lambda t: t.clone(), self.best) if averaged else {}
         self._learned.clear()  # what is known so far also belongs to later stages: not written to
 
@@ -101,7 +105,8 @@ class Stacked:
         at = (problem[used], torch.as_tensor(self.grid.config)[used])
         for name, kept in self.best.items():
             for key, tensor in kept.items():
-                weights[name][key][at] = tensor[used]
+                if weights[name][key] is not tensor:  # else they were kept there all along
+                    weights[name][key][at] = tensor[used]
         for key, tensor in results.items():
             tensor[at] = self.stop[key][used].to(tensor)
 

@@ -173,7 +173,7 @@ class Training:
         if stage.begin is not None:
             self._look(stage.begin, stack, rows)
         self.facts = stack.facts.copy()
-        stack.start(trained, stage.average is not None)
+        stack.start(trained, stage.average is not None, self.weights)
         return stack
 
     def _train_epoch(

@@ -19,6 +19,9 @@ _MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
 _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 _UNIFORM_BITS = 24
 
+PIECE = 1 << 18
+"""Numbers drawn at a time for each seed."""
+
 
 def mix(value: Tensor) -> Tensor:
     """Scramble int64 values; neighbouring inputs give unrelated outputs."""
@@ -54,9 +57,12 @@ def uniform_like(seeds: Tensor, stream: str, shape: tuple[int, ...]) -> Tensor:
     >>> bool((a[1] == b[0]).all()), bool((a[0] == b[0]).any())
     (True, False)
     """
-    key = stream_key(seeds, stream).reshape(*seeds.shape, *(1,) * len(shape))
-    position = torch.arange(math.prod(shape), device=seeds.device).reshape(shape)
-    return uniform(key, position)
+    key, size = stream_key(seeds, stream).unsqueeze(-1), math.prod(shape)
+    out = torch.empty(*seeds.shape, size, device=seeds.device)
+    for start in range(0, size, PIECE):  # hashing takes several times the memory of its result
+        position = torch.arange(start, min(size, start + PIECE), device=seeds.device)
+        out[..., start : start + PIECE] = uniform(key, position)
+    return out.reshape(*seeds.shape, *shape)
 
 
 @dataclass(frozen=True)

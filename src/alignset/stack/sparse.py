@@ -21,6 +21,7 @@ from torch import Tensor
 
 from alignset.stack import native
 from alignset.stack.threads import share
+from alignset.stack.workspace import borrow
 
 DENSE_ABOVE = 0.1
 """Share of non-zeros from which dense products are faster."""
@@ -89,7 +90,7 @@ class SparseRows:
         """Return g x as (Q, C, H, D), D-major, for the gradient ``g`` (Q, C, H, B)."""
         q, c, h, n_rows = g.shape
         if self._native(g):
-            flat = g.new_empty(q, self.shape[-1], c * h)
+            flat = borrow(q * self.shape[-1] * c * h).view(q, -1, c * h)
             self._in_slabs("sparse_backward", g.reshape(q, c * h, n_rows).contiguous(), flat)
         else:
             tall = g.reshape(q, c * h, n_rows).transpose(1, 2).contiguous()  # (Q, B, C*H)
@@ -174,8 +175,8 @@ def take_rows(matrix: Any, rows: NDArray[np.int64]) -> Any:
     if n > np.iinfo(np.int32).max:
         return matrix[rows].tocsc()
     shape = (len(rows), matrix.shape[1])
-    starts, row = np.empty(shape[1] + 1, dtype=np.int32), np.empty(n, dtype=np.int32)
-    value = np.empty(n, dtype=np.float32)
+    starts = np.empty(shape[1] + 1, dtype=np.int32)
+    row, value = borrow(n).numpy().view(np.int32), borrow(n).numpy()
     result = [a.ctypes.data for a in (starts, row, value)]
     library.sparse_columns(*_addresses(matrix), rows.ctypes.data, *shape, *result)
     return scipy.sparse.csc_matrix((value, row, starts), shape)

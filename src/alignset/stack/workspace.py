@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,12 +49,33 @@ class Lease:
             self._free.extend(self._taken)
 
 
+LARGE = 1 << 18
+"""Sizes of borrowed memory are rounded up to this many floats, so that they meet again."""
+
+
+def borrow(size: int) -> Tensor:
+    """Return ``size`` float32 numbers on the CPU, not initialised.
+
+    Inside a workspace their memory comes back by itself once nothing refers to it: for results
+    that are handed on, where a :class:`Lease` would end too early.
+    """
+    pools: dict[int, list[Tensor]] | None = getattr(_active, "large", None)
+    if pools is None:
+        return torch.empty(size)
+    pool = pools.setdefault(-(-size // LARGE), [])
+    buffer = pool.pop() if pool else torch.empty(-(-size // LARGE) * LARGE)
+    # a tensor made from an array holds on to it, and so does every view of the tensor
+    array = buffer.numpy()
+    weakref.finalize(array, pool.append, buffer).atexit = False
+    return torch.from_numpy(array)[:size]
+
+
 @contextmanager
 def workspace() -> Iterator[None]:
     """Keep buffers between steps inside this block, in this thread."""
-    before = getattr(_active, "free", None)
-    _active.free = []
+    before = getattr(_active, "free", None), getattr(_active, "large", None)
+    _active.free, _active.large = [], {}
     try:
         yield
     finally:
-        _active.free = before
+        _active.free, _active.large = before
