@@ -7,6 +7,7 @@ from test_method_contract import check_replicas_do_not_feel_their_neighbours
 from alignset.engine import Patience, Trainer
 from alignset.methods import Alignment, CoTeaching, Standard
 from alignset.stack import MLP, NetShape, adam, blocked, native, sparse
+from alignset.stack.threads import team
 
 Q, C = 2, 3
 
@@ -75,6 +76,7 @@ ODD = [
     (6, 4, False, (9,), 2, 64, (0,)),
     (37, 2, True, (11,), 7, 17, ()),
     (100, 2, True, (30,), 2, 80, ()),
+    (5, 2, True, (3, 1), 2, 1501, ()),
 ]
 
 
@@ -130,6 +132,18 @@ def test_a_replica_has_the_same_bits_alone_and_stacked():
             own = {k: v[q : q + 1, c : c + 1] for k, v in params.items()}
             alone = mlp.apply(shape, own, tuple(b[q : q + 1] for b in blocks))
             assert torch.equal(alone[0, 0], stacked[q, c])
+
+
+@needs_compiler
+def test_a_team_of_threads_gives_the_same_bits(monkeypatch):
+    monkeypatch.setattr(blocked, "MIN_WORK", 1)
+    mlp = MLP(10)
+    net = random_net(mlp, (6,), 2, 1100)
+    expected = outputs_and_gradients(mlp, *net)
+    for size in (1, 3):
+        with team(size):
+            got = outputs_and_gradients(mlp, *net)
+        assert all(torch.equal(got[name], tensor) for name, tensor in expected.items())
 
 
 @needs_compiler

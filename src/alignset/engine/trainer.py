@@ -20,8 +20,11 @@ from alignset.split import Problem
 from alignset.stack import MLP, Backbone
 from alignset.stack.threads import team
 
-CACHE_BYTES = 8 << 20
-"""Activations of one stack on a CPU: larger stacks fall out of the cache and run slower."""
+CACHE_BYTES = 16 << 20
+"""Activations of one stack on a CPU: larger stacks gain little, and threads want several."""
+
+CACHE_ROWS = 80_000
+"""Rows of all replicas of one stack on a CPU: numbers of a loss, one per row, stay in the cache."""
 
 CUDA_BYTES = 8 << 30
 """Activations of one stack on a GPU."""
@@ -148,8 +151,9 @@ class Trainer:
         rows = max(len(p.train) for p in problems) / self.n_batches
         shapes = method.networks(problems[0].n_features, problems[0].n_classes).values()
         floats = max(self.network().working_set(shape) for shape in shapes)
-        budget = CACHE_BYTES if self.device == "cpu" else CUDA_BYTES
-        return max(1, int(budget // (4 * rows * floats)))
+        if self.device != "cpu":
+            return max(1, int(CUDA_BYTES // (4 * rows * floats)))
+        return max(1, int(min(CACHE_BYTES / (4 * floats), CACHE_ROWS) // rows))
 
 
 class _Report:

@@ -14,12 +14,21 @@ from torch import Tensor
 
 from alignset.stack import native
 from alignset.stack.sparse import Block
+from alignset.stack.threads import alone, share
 from alignset.stack.workspace import Lease
 
 ROWS = 64
 """Rows of a block, as in ``mlp.c``."""
 
-MAX_INPUTS = 1024
+PANEL = 500
+"""Rows whose gradients are summed in one go, at least; more rows are cut evenly into panels."""
+
+MIN_WORK = 1 << 24
+"""Multiplications from which handing out pieces pays where threads are to be had."""
+
+PIECES = 8
+
+MAX_INPUTS = 2048
 """From this many features on a block of rows leaves the cache, and the matrix library is faster."""
 
 
@@ -30,14 +39,20 @@ class _Stack(ctypes.Structure):
     )
 
 
+class _Piece(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_ssize_t) for name in ("replica", "replica_to", "block", "block_to")
+    )
+
+
 @cache
 def _library() -> Any:
     library = native.library("mlp")
     if library is not None:
         pointer, size = ctypes.c_void_p, ctypes.c_ssize_t
         library.pack_inputs.argtypes = [pointer, pointer, pointer, size, size, pointer]
-        library.forward.argtypes = [*[pointer] * 4, size, pointer, pointer]
-        library.backward.argtypes = [pointer] * 7
+        library.forward.argtypes = [*[pointer] * 5, size, pointer, pointer]
+        library.backward.argtypes = [pointer] * 8
         for function in (library.pack_inputs, library.forward, library.backward):
             function.restype = None
     return library
@@ -107,40 +122,71 @@ class _Passes:
         s = self.stack
         return [lease.take(s.q, s.c, self.n_blocks, s.h, ROWS) for _ in range(s.depth)]
 
+    def pieces(self) -> list[list[_Piece]]:
+        """Cut the work: by panels of rows, which decide how sums round, then by replicas."""
+        s = self.stack
+        n, n_panels = s.q * s.c, max(1, s.n_rows // PANEL)
+        busy = alone() and n * s.n_rows * s.h * (s.d + s.h) >= MIN_WORK
+        step = -(-n // max(1, PIECES // n_panels)) if busy else n
+        size = -(-self.n_blocks // n_panels)
+        return [
+            [
+                _Piece(r, min(r + step, n), b, min(b + size, self.n_blocks))
+                for r in range(0, n, step)
+            ]
+            for b in range(0, self.n_blocks, size)
+        ]
+
     def forward(self, kept: list[Tensor], lease: Lease) -> Tensor:
         """Return the logits; the hidden layers are written to ``kept`` if there is room."""
         s = self.stack
-        hidden = kept or [lease.take(s.h, ROWS) for _ in range(s.depth)]
-        scratch = lease.take(s.k, ROWS)  # named: memory that nobody holds is given away
         out = self.weights[0].new_empty(s.q, s.c, s.k, s.n_rows)
-        _library().forward(
-            ctypes.byref(s),
-            self.x.data_ptr(),
-            _addresses(self.weights),
-            _addresses(hidden),
-            len(kept),
-            scratch.data_ptr(),
-            out.data_ptr(),
-        )
+        pieces = [piece for panel in self.pieces() for piece in panel]
+        room = lease.take(len(pieces), s.h * s.depth + s.k, ROWS)
+
+        def work(i: int) -> None:
+            *layers, scratch = torch.split(room[i], [s.h] * s.depth + [s.k])
+            _library().forward(
+                ctypes.byref(s),
+                ctypes.byref(pieces[i]),
+                self.x.data_ptr(),
+                _addresses(self.weights),
+                _addresses(kept or layers),
+                len(kept),
+                scratch.data_ptr(),
+                out.data_ptr(),
+            )
+
+        share(work, len(pieces))
         return out
 
     def backward(self, hidden: list[Tensor], grad: Tensor, lease: Lease) -> list[Tensor]:
         """Return the gradients of the weights, the first layer's cut into its blocks."""
-        s = self.stack
-        grads = [torch.empty_like(w) for w in self.weights]
-        scratch = lease.take(self.n_blocks, 2 * s.h + s.k, ROWS)
+        s, panels = self.stack, self.pieces()
+        sums = [[torch.empty_like(w) for w in self.weights] for _ in panels]
+        pieces = [(piece, own) for panel, own in zip(panels, sums, strict=True) for piece in panel]
+        room = lease.take(len(pieces), -(-self.n_blocks // len(panels)), 2 * s.h + s.k, ROWS)
         grad = grad.contiguous()
-        _library().backward(
-            ctypes.byref(s),
-            self.x.data_ptr(),
-            _addresses(self.weights),
-            _addresses(hidden),
-            grad.data_ptr(),
-            scratch.data_ptr(),
-            _addresses(grads),
-        )
-        first = torch.split(grads[0], self.widths, -1) if len(self.widths) > 1 else grads[:1]
-        return [*(part.contiguous() for part in first), *grads[1:]]
+
+        def work(i: int) -> None:
+            piece, own = pieces[i]
+            _library().backward(
+                ctypes.byref(s),
+                ctypes.byref(piece),
+                self.x.data_ptr(),
+                _addresses(self.weights),
+                _addresses(hidden),
+                grad.data_ptr(),
+                room[i].data_ptr(),
+                _addresses(own),
+            )
+
+        share(work, len(pieces))
+        total = sums[0]
+        for panel in sums[1:]:
+            total = [t.add_(more) for t, more in zip(total, panel, strict=True)]
+        first = torch.split(total[0], self.widths, -1) if len(self.widths) > 1 else total[:1]
+        return [*(part.contiguous() for part in first), *total[1:]]
 
 
 def _addresses(tensors: list[Tensor]) -> Any:

@@ -205,6 +205,11 @@ typedef struct {
     Index own_x; /* every replica has its own packed x, not every problem */
 } Stack;
 
+/* What one call works on: replicas and row blocks from .. to. */
+typedef struct {
+    Index replica, replica_to, block, block_to;
+} Piece;
+
 /* Copy one block of features to units first, first + 1, ... of x; step: strides of src along
    problems, replicas, rows and columns. */
 void pack_inputs(const Stack *s, const float *src, const Index *step, Index n_cols, Index first,
@@ -215,19 +220,21 @@ void pack_inputs(const Stack *s, const float *src, const Index *step, Index n_co
              x + at * size + first * ROWS);
 }
 
-/* weights: w and b of every layer in turn, each with its replicas one after the other; kept: the
+static const float *input_of(const Stack *s, const float *x, Index r, Index block) {
+    return x + ((s->own_x ? r : r / s->c) * blocks_of(s->n_rows) + block) * s->d * ROWS;
+}
+
+/* weights: w and b of every layer in turn, each with its replicas one after the other; hidden: the
    hidden layers, (replicas, blocks, h, ROWS) each, or one block for all where they are not kept;
-   logits: (replicas, k, n_rows). */
-void forward(const Stack *s, const float *x, const float *const *weights, float *const *hidden,
-             Index kept, float *scratch, float *logits) {
-    const Index n_blocks = blocks_of(s->n_rows);
-    for (Index r = 0; r < s->q * s->c; r++)
-        for (Index block = 0; block < n_blocks; block++) {
-            const Index x_at = s->own_x ? r : r / s->c;
-            const float *below = x + (x_at * n_blocks + block) * s->d * ROWS;
+   scratch: one block of k units; logits: (replicas, k, n_rows). */
+void forward(const Stack *s, const Piece *piece, const float *x, const float *const *weights,
+             float *const *hidden, Index kept, float *scratch, float *logits) {
+    for (Index r = piece->replica; r < piece->replica_to; r++)
+        for (Index block = piece->block; block < piece->block_to; block++) {
+            const float *below = input_of(s, x, r, block);
+            const Index at = kept ? (r * blocks_of(s->n_rows) + block) * s->h * ROWS : 0;
             for (Index l = 0, n_in = s->d; l <= s->depth; l++, n_in = s->h) {
                 const Index last = l == s->depth, n_out = last ? s->k : s->h;
-                const Index at = kept ? (r * n_blocks + block) * s->h * ROWS : 0;
                 Layer one = {
                     .w = weights[2 * l] + r * n_out * n_in, .bias = weights[2 * l + 1] + r * n_out,
                     .h = below, .per_out = n_in, .per_in = 1, .n_out = n_out, .n_in = n_in,
@@ -244,28 +251,30 @@ void forward(const Stack *s, const float *x, const float *const *weights, float 
         }
 }
 
-/* grad: that of the logits; grads: room for those of the weights; scratch: three layers. */
-void backward(const Stack *s, const float *x, const float *const *weights,
+/* grad: that of the logits; grads: room for those of the weights, sums over the rows of the piece;
+   scratch: as many blocks as the piece has, of 2 h + k units. */
+void backward(const Stack *s, const Piece *piece, const float *x, const float *const *weights,
               const float *const *hidden, const float *grad, float *scratch, float *const *grads) {
-    const Index n_blocks = blocks_of(s->n_rows), size = n_blocks * s->h * ROWS;
+    const Index n_blocks = piece->block_to - piece->block, size = n_blocks * s->h * ROWS;
+    const Index start = piece->block * ROWS, rows = smaller(s->n_rows - start, n_blocks * ROWS);
     float *top = scratch + 2 * size;
-    for (Index r = 0; r < s->q * s->c; r++) {
-        pack(grad + r * s->k * s->n_rows, 1, s->n_rows, s->n_rows, s->k, s->k, top);
+    for (Index r = piece->replica; r < piece->replica_to; r++) {
+        const Index at = (r * blocks_of(s->n_rows) + piece->block) * s->h * ROWS;
+        pack(grad + r * s->k * s->n_rows + start, 1, s->n_rows, rows, s->k, s->k, top);
         const float *g = top;
         for (Index l = s->depth, n_g = s->k; l >= 0; l--, n_g = s->h) {
             const Index n_in = l ? s->h : s->d;
-            const float *below = l ? hidden[l - 1] + r * size
-                                   : x + (s->own_x ? r : r / s->c) * n_blocks * s->d * ROWS;
-            Outer sums = {g, below, n_g, n_in, s->n_rows, grads[2 * l] + r * n_g * n_in};
+            const float *below = l ? hidden[l - 1] + at : input_of(s, x, r, piece->block);
+            Outer sums = {g, below, n_g, n_in, rows, grads[2 * l] + r * n_g * n_in};
             outer(&sums);
-            row_sums(g, n_g, s->n_rows, grads[2 * l + 1] + r * n_g);
+            row_sums(g, n_g, rows, grads[2 * l + 1] + r * n_g);
             if (l == 0) break;
             float *next = scratch + (l % 2) * size;
             for (Index block = 0; block < n_blocks; block++) {
                 Layer one = {
                     .w = weights[2 * l] + r * n_g * n_in, .bias = 0, .h = g + block * n_g * ROWS,
                     .per_out = 1, .per_in = n_in, .n_out = n_in, .n_in = n_g,
-                    .n_vecs = vecs_in(s->n_rows, block),
+                    .n_vecs = vecs_in(rows, block),
                     .then = l < s->depth || s->last_relu ? MASK : LINEAR,
                     .mask = below + block * n_in * ROWS, .out = next + block * n_in * ROWS,
                 };
