@@ -84,7 +84,7 @@ class Training:
 
     def _init(self, name: str) -> dict[str, Tensor]:
         first = self.recipe.backbone.init(self.shapes[name], self.seeds, name)
-        params = {k: v.expand(*self.size, *v.shape[2:]).clone() for k, v in first.items()}
+        params = {k: v.expand(*self.size, *v.shape[2:]).contiguous() for k, v in first.items()}
         sparse = self.validation.x.multiplied_sparse
         return self.recipe.backbone.for_sparse(params) if sparse else params
 

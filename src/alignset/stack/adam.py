@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -54,20 +55,21 @@ class StackedAdam:
         if not self.first:
             self.first = {k: torch.zeros_like(v) for k, v in self.params.items()}
             self.second = {k: torch.zeros_like(v) for k, v in self.params.items()}
+        self._one_pass = OnePass.of(self)
 
     @torch.no_grad()
     def step(self, grads: Params) -> None:
         """Take one step; ``grads`` is overwritten."""
         assert self.steps is not None
         self.steps += 1
+        if self._one_pass is not None and self._one_pass.step(grads, self.steps.item()):
+            return
         rate = self.lr * (-1.0 / (1.0 - BETA_1**self.steps)).to(self.lr.dtype)
         root = (1.0 - BETA_2**self.steps).rsqrt().to(self.lr.dtype)
         for name, param in self.params.items():
             state = (param, grads[name], self.first[name], self.second[name])
             if fused.usable(*state):
                 fused.adam_(*state, rate, self.l2, root)
-                continue
-            if _in_one_pass(*state, rate, self.l2, root):
                 continue
             l2, lr = _like(self.l2, param), _like(rate, param)
             for p, g, m, v in _pieces(*state):
@@ -89,45 +91,67 @@ class StackedAdam:
         )
 
 
-def _in_one_pass(
-    p: Tensor, g: Tensor, m: Tensor, v: Tensor, rate: Tensor, l2: Tensor, root: Tensor
-) -> bool:
-    """Take the step in C; False where it cannot: other types, or gradients laid out otherwise."""
-    library = _library()
-    state = (p, g, m, v)
-    alike = all(t.dtype == torch.float32 and t.stride() == p.stride() for t in state)
-    if library is None or not alike or p.device.type != "cpu":
-        return False
-    q, c = p.shape[:2]
-    if p.is_contiguous():
-        grids, run = [(rate, l2)], p.numel() // (q * c)
-    elif p.dim() == 4 and p.permute(0, 3, 1, 2).is_contiguous():  # by feature, see sparse.py
-        grids, run = list(zip(rate, l2, strict=True)), p.shape[2]
-    else:
-        return False
-    size = p.numel() // len(grids)
-    n_pieces = -(-size // PIECE)
-    numbers = [(lr.contiguous(), decay.contiguous()) for lr, decay in grids]
+class OnePass:
+    """Steps in C over all weights of an optimiser at once, as a table of pieces: ``adam.c``."""
 
-    def update(piece: int) -> None:
-        grid, i = divmod(piece, n_pieces)
-        lr, decay = numbers[grid]
-        library.adam(
-            *(t.data_ptr() + 4 * grid * size for t in state),
-            i * PIECE,
-            min(size, (i + 1) * PIECE),
-            run,
-            lr.numel(),
-            lr.data_ptr(),
-            decay.data_ptr(),
-            root.item(),
-            BETA_1,
-            BETA_2,
-            EPS,
-        )
+    def __init__(self, adam: StackedAdam) -> None:
+        self.params = adam.params  # not adam: two that hold each other are freed late
+        self.lr, self.l2 = adam.lr.contiguous(), adam.l2.contiguous()
+        table, self.owner = [], []
+        for number, (name, p) in enumerate(adam.params.items()):
+            (q, c), apart = p.shape[:2], not p.is_contiguous()
+            # by feature, replicas take turns within a problem; else each is one run of weights
+            run, in_turn = (p.shape[2], c) if apart else (p[0, 0].numel(), q * c)
+            size = p[0].numel() if apart else p.numel()
+            own = [t.data_ptr() for t in (p, adam.first[name], adam.second[name])]
+            for i in range(p.numel() // size):
+                at, m, v = (address + 4 * i * size for address in own)
+                for start in range(0, size, PIECE):
+                    stop = min(size, start + PIECE)
+                    table.append((at, 4 * i * size, m, v, start, stop, run, in_turn, i * c))
+                    self.owner.append(number)
+        self.table = np.array(table, dtype=np.int64)
+        self.within = self.table[:, 1].copy()
+        ends = np.cumsum(self.table[:, 5] - self.table[:, 4])
+        # small ones go together: handing out a piece costs more than they do
+        shares = np.flatnonzero(np.diff(ends // PIECE, append=-1)) + 1
+        self.shares = list(zip([0, *shares[:-1].tolist()], shares.tolist(), strict=True))
 
-    share(update, len(grids) * n_pieces)
-    return True
+    @classmethod
+    def of(cls, adam: StackedAdam) -> OnePass | None:
+        """Return None where there is no library, or weights are not float32 on a CPU."""
+        numbers = [adam.lr, adam.l2]
+        for state in (adam.params, adam.first, adam.second):
+            numbers += state.values()
+        plain = all(t.device.type == "cpu" and t.dtype == torch.float32 for t in numbers)
+        dense = all(p.is_contiguous() or _by_feature(p) for p in adam.params.values())
+        return cls(adam) if plain and dense and adam.params and _library() is not None else None
+
+    def step(self, grads: Params, t: float) -> bool:
+        """Take step number ``t``; False, with nothing done, if gradients are laid out otherwise."""
+        for name, p in self.params.items():
+            g = grads[name]
+            alike = g.is_contiguous() if p.is_contiguous() else _by_feature(g)
+            if not alike or g.dtype != torch.float32:
+                return False
+        addresses = np.array([grads[name].data_ptr() for name in self.params])
+        self.table[:, 1] = addresses[self.owner] + self.within
+        rate = self.lr * (-1.0 / (1.0 - BETA_1**t))
+        root = (1.0 - BETA_2**t) ** -0.5
+        fixed = (rate.data_ptr(), self.l2.data_ptr(), root, BETA_1, BETA_2, EPS)
+        start, width, update = self.table.ctypes.data, self.table.strides[0], _library().adam
+
+        def work(number: int) -> None:
+            first, last = self.shares[number]
+            update(start + first * width, last - first, *fixed)
+
+        share(work, len(self.shares))
+        return True
+
+
+def _by_feature(p: Tensor) -> bool:
+    """Tell whether weights (Q, C, H, D) are laid out by feature: see ``sparse.feature_major``."""
+    return p.dim() == 4 and p.permute(0, 3, 1, 2).is_contiguous()
 
 
 @cache
@@ -136,7 +160,7 @@ def _library() -> Any:
     if library is not None:
         pointer, size, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
         numbers = [ctypes.c_float, real, real, ctypes.c_float]
-        library.adam.argtypes = [*[pointer] * 4, *[size] * 4, pointer, pointer, *numbers]
+        library.adam.argtypes = [pointer, size, pointer, pointer, *numbers]
     return library
 
 

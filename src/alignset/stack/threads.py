@@ -53,16 +53,20 @@ def alone() -> bool:
 def share(work: Callable[[int], object], n: int) -> None:
     """Call ``work(0)`` to ``work(n - 1)``, in any order, on the threads of this thread's team."""
     helpers, size = getattr(_active, "team", None) or (None, 1)
+    if helpers is None or n < 2:
+        for i in range(n):
+            work(i)
+        return
     numbers = itertools.count()  # the next piece goes to whoever is free
 
-    @torch.no_grad()
     def take_part() -> None:
-        for i in numbers:
-            if i >= n:
-                return
-            work(i)
+        with torch.no_grad():  # a thread of its own would start with gradients
+            for i in numbers:
+                if i >= n:
+                    return
+                work(i)
 
-    others = [] if helpers is None else [helpers.submit(take_part) for _ in range(min(size, n) - 1)]
+    others = [helpers.submit(take_part) for _ in range(min(size, n) - 1)]
     try:
         take_part()
     finally:
