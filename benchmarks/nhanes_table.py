@@ -19,7 +19,6 @@ import platform
 import shlex
 import sys
 import time
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -28,21 +27,17 @@ import numpy as np
 import pandas as pd
 import torch
 from scipy import stats
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 for _name in ("pooch", "requests"):  # they only download, and the file is already there
     if find_spec(_name) is None:
         sys.modules[_name] = ModuleType(_name)
 
 from alignset.data import Table, load_nhanes, undiagnosed_by_group
-from alignset.data.nhanes_columns import CATEGORICAL, NUMERIC
 from alignset.engine import Trainer, draw_configs
 from alignset.evaluate import summarize
+from alignset.experiment.problems import split_table
 from alignset.methods.registry import describe, get_method
-from alignset.split import Part, Problem, split
+from alignset.split import Problem
 
 METHODS = (
     "standard", "alignment_only", "standard_plus", "glc", "irbl", "confident", "csidn", "alignment",
@@ -85,39 +80,10 @@ READING = """\
 """
 
 
-def make_pipeline_for(X: pd.DataFrame) -> ColumnTransformer:
-    """Preprocess as ``nhanes_pipeline`` does, as wide on any rows as on all of ``X``."""
-    gaps = [name for name in NUMERIC if X[name].isna().any()]
-    answers = OneHotEncoder(sparse_output=False).fit(X[list(CATEGORICAL)]).categories_
-    return ColumnTransformer(
-        [
-            ("numbers", make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True),
-                                      StandardScaler()), list(NUMERIC)),
-            ("gaps", make_pipeline(MissingIndicator(features="all"), StandardScaler()), gaps),
-            ("answers", OneHotEncoder(categories=answers, sparse_output=False), list(CATEGORICAL)),
-        ]
-    )  # fmt: skip
-
-
 def make_problem(table: Table, seed: int) -> Problem:
-    """Split row numbers, then preprocess the rows with statistics of the training rows."""
-    numbers = np.arange(len(table), dtype=np.float64)[:, None]
-    problem = split(replace(table, X=numbers, feature_names=("row",)), share=SHARE, seed=seed)
-    train, validation, test = (
-        table.X.iloc[part.X[:, 0].astype(int)]
-        for part in (problem.train, problem.validation, problem.test)
-    )
-    pipeline = make_pipeline_for(table.X).fit(train)
-
-    def with_features(part: Part, rows: pd.DataFrame) -> Part:
-        return replace(part, X=pipeline.transform(rows).astype(np.float32))
-
-    return replace(
-        problem,
-        train=with_features(problem.train, train),
-        validation=with_features(problem.validation, validation),
-        test=with_features(problem.test, test),
-    )
+    """One replication: the reader of experiments preprocesses with statistics of training rows."""
+    review = {"share": SHARE, "composition": None, "test": 0.2, "validation": 0.5}
+    return split_table(table, None, review, seed)
 
 
 def measure(trainer: Trainer, name: str, problems: list[Problem], n_configs: int) -> np.ndarray:

@@ -94,37 +94,48 @@ def load_nhanes(
     )
 
 
-def nhanes_pipeline() -> ColumnTransformer:
+def nhanes_pipeline(whole: pd.DataFrame | None = None) -> ColumnTransformer:
     """Return the preprocessing that turns the NHANES table into numbers, not yet fitted.
 
     Numbers: median imputation with an indicator for what was missing, then standard scaling.
     Answers: one column each; a missing answer is an answer of its own. Fit it on training rows
     only.
 
+    Parameters
+    ----------
+    whole : DataFrame, optional
+        All rows there are: the result is then as wide whichever of them it is fitted on.
+
     Examples
     --------
     >>> numbers = dict.fromkeys(columns.NUMERIC, [1.0, np.nan, 3.0])
     >>> answers = dict.fromkeys(columns.CATEGORICAL, ["Good", "Poor", None])
-    >>> nhanes_pipeline().fit_transform(pd.DataFrame(numbers | answers)).shape
+    >>> rows = pd.DataFrame(numbers | answers)
+    >>> nhanes_pipeline().fit_transform(rows).shape
+    (3, 147)
+    >>> nhanes_pipeline(rows).fit(rows[:1]).transform(rows).shape
     (3, 147)
     """
     # here, because scikit-learn takes a second to import and only this function needs it
     from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
+    from sklearn.impute import MissingIndicator, SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    numbers = make_pipeline(
-        SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True),
-        StandardScaler(),
+    numbers = SimpleImputer(
+        strategy="median", add_indicator=whole is None, keep_empty_features=True
     )
     answers = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float64)
-    return ColumnTransformer(
-        [
-            ("numbers", numbers, list(columns.NUMERIC)),
-            ("answers", answers, list(columns.CATEGORICAL)),
-        ]
-    )
+    steps = [
+        ("numbers", make_pipeline(numbers, StandardScaler()), list(columns.NUMERIC)),
+        ("answers", answers, list(columns.CATEGORICAL)),
+    ]
+    if whole is not None:
+        gaps = [name for name in columns.NUMERIC if whole[name].isna().any()]
+        indicator = make_pipeline(MissingIndicator(features="all"), StandardScaler())
+        steps.insert(1, ("gaps", indicator, gaps))
+        answers.set_params(categories=answers.fit(whole[list(columns.CATEGORICAL)]).categories_)
+    return ColumnTransformer(steps)
 
 
 def undiagnosed_by_group(table: Table) -> pd.DataFrame:

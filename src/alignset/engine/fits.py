@@ -114,6 +114,17 @@ class Fits:
         score, epochs = self.score[at].unsqueeze(1), self.epochs[at].unsqueeze(1)
         return Fits(self.method, self.backbone, self.kind, [{}], weights, score, epochs)
 
+    def members(self, problems: Sequence[int], configs: Sequence[int]) -> Fits:
+        """Pick replicas ``(problems[i], configs[i])`` and lay them side by side: P is 1."""
+        at = torch.as_tensor(np.asarray(problems)), torch.as_tensor(np.asarray(configs))
+        weights = {
+            name: {k: t[at].unsqueeze(0) for k, t in params.items()}
+            for name, params in self.weights.items()
+        }
+        score, epochs = self.score[at].unsqueeze(0), self.epochs[at].unsqueeze(0)
+        own = [self.configs[c] for c in configs]
+        return Fits(self.method, self.backbone, self.kind, own, weights, score, epochs)
+
     @torch.no_grad()
     def probability(
         self, X: Any, problem: int = 0, dtype: torch.dtype = torch.float32

@@ -1,5 +1,6 @@
 """How good, how even."""
 
+from alignset.evaluate.calibration import brier, calibration_error
 from alignset.evaluate.inputs import EmptyCellWarning
 from alignset.evaluate.intervals import Interval, bootstrap
 from alignset.evaluate.odds import (
@@ -21,6 +22,8 @@ __all__ = [
     "aueoc_released",
     "auroc",
     "bootstrap",
+    "brier",
+    "calibration_error",
     "equalized_odds",
     "group_curves",
     "harmonic_mean",

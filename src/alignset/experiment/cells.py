@@ -70,6 +70,7 @@ def _cell(
         "review": _merged(experiment, dataset, setting, "review", _REVIEW),
         "seed": seed,
         "method": entry["method"],
+        **({"fitting": entry["fitting"]} if entry.get("fitting") else {}),
         "trainer": {
             **rules.trainer,
             "hidden": place["hidden"],
@@ -95,7 +96,7 @@ def _merged(
     merged = dict(default)
     for layer in (*layers, getattr(setting, part)):
         merged.update(layer)
-    if part == "noise" and "rate" not in merged:
+    if part == "noise" and "rate" not in merged and merged["kind"] != "observed":
         raise ValueError(
             f"{experiment.file}: [noise] rate is missing; give it there, vary it, or let the "
             "protocol say it."

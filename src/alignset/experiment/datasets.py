@@ -18,6 +18,7 @@ from alignset.data import (
     load_adult,
     load_compas,
     load_mimic,
+    load_nhanes,
     make_synthetic,
     make_synthetic_released,
 )
@@ -42,7 +43,10 @@ GENERATED: dict[str, Callable[..., Any]] = {
     "synthetic_released": make_synthetic_released,
 }
 MIMIC: dict[str, Literal["ARF", "shock"]] = {"mimic_arf": "ARF", "mimic_shock": "shock"}
-SOURCE_NAMES = (*GENERATED, *FEATURES, *MIMIC)
+OBSERVED = ("nhanes",)
+"""Data sets with observed labels of their own: nothing is flipped."""
+
+SOURCE_NAMES = (*GENERATED, *FEATURES, *MIMIC, *OBSERVED)
 
 
 def mimic_folder() -> Path:
@@ -53,7 +57,7 @@ def mimic_folder() -> Path:
 
 def absence(source: str) -> str | None:
     """Return why a data set cannot be used here, and what to do; None if it can."""
-    if source in FEATURES:
+    if source in SOURCES:
         states = {found.state for found in inspect(source)}
         if states == {"intact"}:
             return None
@@ -70,7 +74,7 @@ def content_of(source: str) -> str:
     """Return what identifies the content: a hash of files, or the name of a generator."""
     if source in GENERATED:
         return f"generator:{source}"
-    if source in FEATURES:
+    if source in SOURCES:
         return "sha256:" + "+".join(file.sha256 for file in SOURCES[source].files)
     return _hash_mimic(mimic_folder(), MIMIC[source])
 
@@ -127,5 +131,7 @@ def _generated(source: str, rows: int, seed: int) -> Drawn:
 def _loaded(source: str, features: str) -> Table:
     if source in MIMIC:
         return load_mimic(mimic_folder(), task=MIMIC[source])
+    if source in OBSERVED:
+        return load_nhanes(group="sex")
     load = {"adult": load_adult, "compas": load_compas}[source]
     return load(features=FEATURES[source][features])

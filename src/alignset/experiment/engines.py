@@ -57,8 +57,9 @@ class Local(Engine):
         """Train one after another, or through joblib's processes."""
         jobs = min(self.count(device), max(1, len(cohorts)))
         if jobs == 1:
+            threads = 1 if device == "cpu" else None  # beside a GPU the cores are free
             for cohort in cohorts:
-                yield train_cohort(cohort.cells, device=device, n_jobs=1, advance=advance)
+                yield train_cohort(cohort.cells, device=device, n_jobs=threads, advance=advance)
             return
         with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
             yield from _through_joblib(cohorts, device, advance)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from alignset.data import Table
+from alignset.data import Table, nhanes_pipeline
 from alignset.data.synthetic import RELEASED_SEED
 from alignset.experiment.datasets import Coefficients, draw_table
 from alignset.noise import Noise, flip_by_features, flip_by_group, flip_uniform
-from alignset.split import Problem, split
+from alignset.split import Part, Problem, split, weigh_review
 
-NOISE_KINDS = ("by_features", "by_group", "uniform")
+NOISE_KINDS = ("by_features", "by_group", "uniform", "observed")
+"""How labels go wrong; "observed" takes those the data set itself carries."""
 
 _FIRST_DRAW = {"synthetic_released": RELEASED_SEED}
 """Seed of the one data set of a study that does not redraw; 0 where it is not named."""
@@ -42,17 +45,42 @@ def build_problem(recipe: Mapping[str, Any]) -> Problem:
     table, coefficients = draw_table(
         data, _stream(seed, 0) if redraw else _FIRST_DRAW.get(data["source"], 0)
     )
-    y_seen = flip(table, recipe["noise"], coefficients, seed=_stream(seed if redraw else 0, 1))
-    problem = split(
-        table,
-        y_seen,
-        share=review["share"],
-        composition=review["composition"],
-        test=review["test"],
-        validation=review["validation"],
-        seed=seed,
+    noise = recipe["noise"]
+    observed = noise["kind"] == "observed"
+    seen = (
+        None
+        if observed
+        else flip(table, noise, coefficients, seed=_stream(seed if redraw else 0, 1))
     )
+    problem = split_table(table, seen, review, seed)
+    how = recipe.get("fitting", {}).get("review_weights")
+    if how is not None:
+        return weigh_review(problem, how)
     return problem.fully_reviewed() if recipe["method"]["fully_reviewed"] else problem
+
+
+def split_table(table: Table, y_seen: Any, review: Mapping[str, Any], seed: int) -> Problem:
+    """Split; a table that is not numbers yet is preprocessed with what its training rows show."""
+    how = {key: review[key] for key in ("share", "composition", "test", "validation")}
+    if not isinstance(table.X, pd.DataFrame):
+        return split(table, y_seen, seed=seed, **how)
+    numbers = np.arange(len(table), dtype=np.float64)[:, None]
+    problem = split(replace(table, X=numbers, feature_names=("row",)), y_seen, seed=seed, **how)
+    pipeline = nhanes_pipeline(table.X)
+
+    pipeline.fit(_rows_of(table, problem.train))
+
+    def with_features(part: Part) -> Part:
+        return replace(part, X=pipeline.transform(_rows_of(table, part)).astype(np.float32))
+
+    test = None if problem.test is None else with_features(problem.test)
+    train, validation = with_features(problem.train), with_features(problem.validation)
+    return replace(problem, train=train, validation=validation, test=test)
+
+
+def _rows_of(table: Table, part: Part) -> pd.DataFrame:
+    found: pd.DataFrame = table.X.iloc[part.X[:, 0].astype(int)]
+    return found
 
 
 def flip(

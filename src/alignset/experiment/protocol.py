@@ -12,6 +12,7 @@ from alignset.experiment.methods import describe_made, describe_method, method_c
 from alignset.experiment.problems import NOISE_KINDS
 from alignset.experiment.section import Section, is_number, read_toml
 from alignset.methods.registry import METHODS
+from alignset.split.selection import HOW
 
 Plain = dict[str, Any]
 
@@ -38,7 +39,8 @@ class Protocol:
     datasets : mapping of str to mapping
         ``data``, ``hidden``, and ``noise`` and ``review`` that go before the experiment's.
     methods : mapping of str to mapping
-        ``method`` and the method's own ``stopping``, if it has one.
+        ``method``, the method's own ``stopping``, if it has one, and ``fitting``: ``folds`` to
+        cross-fit over A, ``ensemble`` of the best configs, ``review_weights``; empty by default.
     file : Path
     """
 
@@ -157,12 +159,27 @@ def _read_method(table: Section) -> Plain:
     name = table.text("class", among=sorted(method_classes()))
     fully_reviewed = table.flag("fully_reviewed", False)
     stopping = _read_stopping(table.section("stopping"))
+    fitting = _read_fitting(table)
     own = {k: v for k, v in table.values.items() if k not in table.asked}
     try:
         method = describe_method(name, own, fully_reviewed=fully_reviewed)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{table.file}: [{table.name}] {error}") from None
-    return {"method": method, "stopping": stopping}
+    if fitting and fully_reviewed:
+        raise ValueError(f"{table.file}: [{table.name}] clean labels take no {min(fitting)}.")
+    return {"method": method, "stopping": stopping, "fitting": fitting}
+
+
+def _read_fitting(table: Section) -> Plain:
+    """Read how a method is fitted beyond one search; what is not there is not in the result."""
+    found: Plain = {}
+    if "folds" in table.values:
+        found["folds"] = table.whole("folds", least=2)
+    if "ensemble" in table.values:
+        found["ensemble"] = table.whole("ensemble", least=2)
+    if "review_weights" in table.values:
+        found["review_weights"] = table.text("review_weights", among=HOW)
+    return found
 
 
 def read_config(table: Section) -> dict[str, float]:

@@ -19,6 +19,8 @@ METRICS = (
     "worst_group_auroc",
     "auroc_majority",
     "auroc_minority",
+    "brier",
+    "calibration_error",
 )
 """What is measured on the test rows of every cell; ``aueoc`` and ``hm`` are the paper's."""
 
@@ -77,7 +79,8 @@ class Cell:
     @property
     def replicas(self) -> int:
         """Number of trainings the cell takes."""
-        return int(self.recipe["search"]["configs"])
+        folds = self.recipe.get("fitting", {}).get("folds", 1)
+        return int(self.recipe["search"]["configs"]) * int(folds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,7 +106,7 @@ class Store:
         frame = self.frame()
         done = frame[frame["status"] == "done"]
         keys = list(_IDENTITY[:-1])
-        long = done.melt(keys, list(METRICS), var_name="metric")
+        long = done.melt(keys, list(METRICS), var_name="metric").dropna(subset="value")
         grouped = long.groupby([*keys, "metric"], sort=True)["value"]
         table = grouped.agg(mean="mean", n="count").reset_index()
         table.insert(table.columns.size - 1, "sd", grouped.std(ddof=0).to_numpy())

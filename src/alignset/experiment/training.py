@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,14 @@ import numpy as np
 import torch
 
 from alignset.engine import BlockMean, Fits, FixedLength, Patience, Stopping, Trainer
-from alignset.evaluate import aueoc_over_fpr, aueoc_released, harmonic_mean, summarize
+from alignset.evaluate import (
+    aueoc_over_fpr,
+    aueoc_released,
+    brier,
+    calibration_error,
+    harmonic_mean,
+    summarize,
+)
 from alignset.evaluate.ranked import (
     odds_over_fpr,
     odds_over_threshold,
@@ -22,7 +30,7 @@ from alignset.experiment.methods import Variant, draw_variants
 from alignset.experiment.problems import build_problem
 from alignset.experiment.records import Cell, Record
 from alignset.methods import Method
-from alignset.split import Part, Problem
+from alignset.split import Part, Problem, cross_fit
 from alignset.stack import MLP
 
 Advance = Callable[[int], None]
@@ -41,14 +49,29 @@ _RULES: dict[str, Callable[..., Stopping]] = {
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The best replica of a problem among all configs."""
+class Kept:
+    """A config that was kept: its models, one per fold, side by side."""
 
     fits: Fits
-    problem: int
     config: Mapping[str, float]
     score: float
     epochs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best configs of a problem, best first; their predictions are averaged."""
+
+    kept: tuple[Kept, ...]
+
+    @property
+    def best(self) -> Kept:
+        """The config with the best validation score."""
+        return self.kept[0]
+
+    def probability(self, X: Any) -> np.ndarray[Any, Any]:
+        """Class probabilities (n, K): the mean over configs and folds."""
+        return np.asarray(np.mean([k.fits.probability(X).mean(0) for k in self.kept], axis=0))
 
 
 def train_cohort(
@@ -60,25 +83,29 @@ def train_cohort(
     recorded as failed; the others go on.
     """
     start = time.perf_counter()
-    problems: dict[str, Problem] = {}
+    problems: dict[str, list[Problem]] = {}
     failed: dict[str, str] = {}
     variants = draw_variants(cells[0].recipe)
     for cell in cells:
         try:
-            problems[cell.key] = _checked(build_problem(cell.recipe), variants[0].method)
+            problems[cell.key] = _folds(cell.recipe, variants[0].method)
         except ValueError as error:
             failed[cell.key] = str(error)
     trainer = build_trainer(cells[0].recipe["trainer"], device, n_jobs)
-    choices = _train(trainer, variants, list(problems.values()), advance)
+    size = cells[0].recipe.get("fitting", {}).get("ensemble", 1)
+    choices = _train(trainer, variants, list(problems.values()), size, advance)
     chosen = dict(zip(problems, choices, strict=True))
     if advance is not None:
         advance(sum(cell.replicas for cell in cells if cell.key in failed))
-    records = [
-        Record(cell, "failed", failed[cell.key])
-        if cell.key in failed
-        else _record(cell, problems[cell.key], chosen[cell.key], trainer)
-        for cell in cells
-    ]
+
+    def record(cell: Cell) -> Record:
+        if cell.key in failed:
+            return Record(cell, "failed", failed[cell.key])
+        return _record(cell, problems[cell.key][0], chosen[cell.key], trainer)
+
+    # the metrics of many test rows take their time; each thread is one of torch's own
+    with ThreadPoolExecutor(n_jobs, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        records = list(pool.map(record, cells))
     seconds = (time.perf_counter() - start) / len(cells)
     return [replace(record, seconds=seconds) for record in records]
 
@@ -98,32 +125,46 @@ def build_trainer(plain: Mapping[str, Any], device: str, n_jobs: int | None) -> 
     )
 
 
-def _checked(problem: Problem, method: Method) -> Problem:
-    method.check(problem)
-    return problem
+def _folds(recipe: Mapping[str, Any], method: Method) -> list[Problem]:
+    """Build a cell's problem, or the problems it is cross-fitted on."""
+    problem = build_problem(recipe)
+    n_folds = recipe.get("fitting", {}).get("folds", 1)
+    folds = [problem] if n_folds == 1 else cross_fit(problem, n_folds)
+    for fold in folds:
+        method.check(fold)
+    return folds
 
 
 def _train(
     trainer: Trainer,
     variants: Sequence[Variant],
-    problems: Sequence[Problem],
+    problems: Sequence[Sequence[Problem]],
+    size: int,
     advance: Advance | None,
 ) -> list[Choice]:
-    """Train every variant on every problem; return each problem's best, the first of equals."""
+    """Train every variant on all folds of every problem; return each problem's best configs."""
     if not problems:
         return []
-    best: list[Choice | None] = [None] * len(problems)
+    choices = [Choice(()) for _ in problems]
+    n_folds = len(problems[0])
+    flat = [fold for folds in problems for fold in folds]
     for variant in variants:
-        fits = trainer.fit(variant.method, problems, variant.configs, _steps(advance))
-        winners = fits.best()
-        chosen = fits.only(winners.tolist())
-        for p, c in enumerate(winners):
-            score, before = float(fits.score[p, c]), best[p]
-            if before is None or not before.score >= score:
-                own = {**variant.shape, **variant.configs[c]}
-                epochs = tuple(int(e) for e in fits.epochs[p, c])
-                best[p] = Choice(chosen, p, own, score, epochs)
-    return [choice for choice in best if choice is not None]
+        fits = trainer.fit(variant.method, flat, variant.configs, _steps(advance))
+        score = fits.ranking().reshape(len(problems), n_folds, -1).mean(1)
+        for p, choice in enumerate(choices):
+            best = (-score[p]).argsort(kind="stable")[:size]  # the first of equals
+            folds = range(p * n_folds, (p + 1) * n_folds)
+            own = [_keep(fits, variant, folds, c, float(score[p, c])) for c in best]
+            kept = sorted((*choice.kept, *own), key=lambda k: -k.score)  # stable, NaN never comes
+            choices[p] = Choice(tuple(kept[:size]))
+    return choices
+
+
+def _keep(fits: Fits, variant: Variant, folds: Sequence[int], config: int, score: float) -> Kept:
+    own = fits.members(folds, [config] * len(folds))
+    epochs = own.epochs[0].double().mean(0).round()
+    settings = {**variant.shape, **variant.configs[config]}
+    return Kept(own, settings, score, tuple(int(e) for e in epochs))
 
 
 def _steps(advance: Advance | None) -> Callable[[int, int], None] | None:
@@ -142,24 +183,19 @@ def _steps(advance: Advance | None) -> Callable[[int, int], None] | None:
 
 
 def _record(cell: Cell, problem: Problem, choice: Choice, trainer: Trainer) -> Record:
-    reason = _divergence(cell, problem, choice, trainer)
+    best = choice.best
+    told: dict[str, Any] = {"epochs": best.epochs, "config": best.config}
+    reason = _divergence(cell, problem, best, trainer)
     if reason:
-        return Record(cell, "failed", reason, epochs=choice.epochs, config=choice.config)
+        return Record(cell, "failed", reason, **told)
     assert problem.test is not None, "an experiment always has test rows"
     reason = _empty_cell(problem.test, problem)
     if reason:
-        return Record(cell, "failed", reason, epochs=choice.epochs, config=choice.config)
-    prob = choice.fits.probability(problem.test.X, choice.problem)[0]
+        return Record(cell, "failed", reason, **told)
+    prob = choice.probability(problem.test.X)
     if not np.isfinite(prob).all():
-        return Record(cell, "failed", "diverged: NaN on the test rows", config=choice.config)
-    return Record(
-        cell,
-        "done",
-        metrics=measure(problem.test, prob),
-        config=choice.config,
-        score=choice.score,
-        epochs=choice.epochs,
-    )
+        return Record(cell, "failed", "diverged: NaN on the test rows", **told)
+    return Record(cell, "done", metrics=measure(problem.test, prob), score=best.score, **told)
 
 
 def _empty_cell(test: Part, problem: Problem) -> str:
@@ -171,7 +207,7 @@ def _empty_cell(test: Part, problem: Problem) -> str:
     return ""
 
 
-def _divergence(cell: Cell, problem: Problem, choice: Choice, trainer: Trainer) -> str:
+def _divergence(cell: Cell, problem: Problem, choice: Kept, trainer: Trainer) -> str:
     """Say why a cell has no result, if it has none.
 
     Early stopping returns the untrained network if every epoch was NaN. A network that really
@@ -192,11 +228,11 @@ def _divergence(cell: Cell, problem: Problem, choice: Choice, trainer: Trainer) 
     return f"diverged: of {n} configs none got better than untrained, the best one became NaN"
 
 
-def _is_untrained(choice: Choice, problem: Problem) -> bool:
+def _is_untrained(choice: Kept, problem: Problem) -> bool:
     fits = choice.fits
     shape = fits.method.networks(fits.kind.n_features, fits.kind.n_classes)["theta"]
     start = fits.backbone.init(shape, torch.tensor([problem.seed]), "theta")
-    own = {k: v[[choice.problem]].cpu() for k, v in fits.weights["theta"].items()}
+    own = {k: v[:, :1].cpu() for k, v in fits.weights["theta"].items()}
     return all(torch.equal(own[k], v.expand_as(own[k])) for k, v in start.items())
 
 
@@ -217,4 +253,6 @@ def measure(test: Part, prob: np.ndarray[Any, Any]) -> dict[str, float]:
         "worst_group_auroc": summary.worst_group_auroc,
         "auroc_majority": by_group[0],
         "auroc_minority": by_group[-1],
+        "brier": brier(y, prob),
+        "calibration_error": calibration_error(y, prob),
     }

@@ -21,6 +21,8 @@ METRICS = {
     "worst_group_auroc": "AUROC of the worst group",
     "auroc_majority": "AUROC of the majority",
     "auroc_minority": "AUROC of the minority",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
 }
 """Metric column -> how a reader is told its name."""
 
