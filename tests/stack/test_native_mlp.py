@@ -6,7 +6,7 @@ from test_method_contract import check_replicas_do_not_feel_their_neighbours
 
 from alignset.engine import Patience, Trainer
 from alignset.methods import Alignment, CoTeaching, Standard
-from alignset.stack import MLP, NetShape, adam, blocked, native, sparse
+from alignset.stack import MLP, NetShape, adam, blocked, native, rowwise, sparse
 from alignset.stack.threads import team
 
 Q, C = 2, 3
@@ -16,7 +16,7 @@ needs_compiler = pytest.mark.skipif(native._compiler() is None, reason="needs a 
 
 def forget_libraries():
     native.library.cache_clear()
-    for module in (adam, blocked, sparse):
+    for module in (adam, blocked, rowwise, sparse):
         if "_library" in vars(module):
             module._library.cache_clear()
 

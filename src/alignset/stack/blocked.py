@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from alignset.stack import native
+from alignset.stack.rowwise import refuse_second_derivative
 from alignset.stack.sparse import Block
 from alignset.stack.threads import alone, share
 from alignset.stack.workspace import Lease
@@ -208,6 +209,7 @@ class _BlockedMLP(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        refuse_second_derivative()
         n_blocks = len(ctx.saved_tensors) - len(ctx.passes.weights) + 1
         found = ctx.passes.backward(ctx.hidden, grads[0], Lease(grads[0]))
         return (None, None, *[None] * n_blocks, *found)

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from alignset.stack import rowwise
+
 
 def log_softmax(logits: Tensor) -> Tensor:
     """Log-probabilities (..., B, K) of logits (..., B, K).
@@ -54,6 +56,8 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     """
     if logits.shape[-1] == 2:
         sign = 1.0 - 2.0 * (y == 1).to(logits.dtype)
+        if rowwise.usable(logits[..., 0], sign):
+            return rowwise.pair_loss(logits.transpose(-1, -2), sign)
         pair: Tensor = _BinaryCrossEntropy.apply(logits.transpose(-1, -2), sign)  # type: ignore[no-untyped-call]
         return pair
     classes = torch.arange(logits.shape[-1], device=logits.device).unsqueeze(-1)
@@ -104,6 +108,8 @@ def binary_cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
     >>> binary_cross_entropy(torch.tensor([0.0, 50.0]), torch.tensor([1.0, 0.0]))
     tensor([ 0.6931, 50.0000])
     """
+    if rowwise.usable(logit, target):
+        return rowwise.logit_loss(logit, target)
     return torch.nn.functional.softplus(logit) - logit * target
 
 
