@@ -1,10 +1,12 @@
 import numpy as np
+import pandas as pd
 import pytest
 from experiment.grids import RULES, load_grid
 
 from alignset.data import Table
+from alignset.data import nhanes_columns as columns
 from alignset.data.fake_mimic import write_fake_mimic
-from alignset.experiment import expand
+from alignset.experiment import datasets, expand
 from alignset.experiment.datasets import absence, content_of
 from alignset.experiment.problems import build_problem, flip
 
@@ -87,3 +89,35 @@ def test_files_that_are_not_here_are_told(tmp_path, monkeypatch):
     monkeypatch.setenv("ALIGNSET_DATA", str(tmp_path))
     assert "alignset data get compas" in absence("compas")
     assert absence("synthetic") is None
+
+
+def test_observed_labels_of_a_data_set_are_taken_as_they_are(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {name: rng.normal(size=400) for name in columns.NUMERIC}
+        | {name: rng.choice(["Yes", "No"], 400) for name in columns.CATEGORICAL}
+    )
+    frame.loc[:3, columns.NUMERIC[0]] = np.nan
+    y, group = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    seen = np.where(rng.random(400) < 0.1, 1 - y, y)
+    names = tuple(frame.columns)
+    table = Table(frame, y, group, "nhanes", names, ("no", "yes"), ("f", "m"), observed=seen)
+    monkeypatch.setattr(datasets, "load_nhanes", lambda group: table)
+    monkeypatch.setattr(datasets, "content_of", lambda source: "sha256:made-up")
+    datasets._loaded.cache_clear()
+    recipe = {
+        "data": {"source": "nhanes", "content": "sha256:made-up"},
+        "noise": {"kind": "observed", "lowest": False},
+        "review": {"share": 0.2, "composition": None, "test": 0.2, "validation": 0.5},
+        "method": {"fully_reviewed": False},
+        "redraw": False,
+        "seed": 3,
+    }
+    problem = build_problem(recipe)
+    datasets._loaded.cache_clear()
+    assert len(problem.test) == 80
+    assert problem.train.X.dtype == np.float32
+    # scaled by the training rows, and as wide in every part
+    np.testing.assert_allclose(problem.train.X[:, 1].mean(), 0.0, atol=1e-6)
+    assert problem.train.X.shape[1] == problem.test.X.shape[1] == problem.validation.X.shape[1]
+    assert 0.02 < (problem.train.y_seen != problem.truth).mean() < 0.2

@@ -6,7 +6,8 @@ from alignset.experiment import expand
 from alignset.experiment.methods import draw_variants
 from alignset.experiment.problems import build_problem
 from alignset.experiment.records import METRICS
-from alignset.experiment.training import build_trainer, train_cohort
+from alignset.experiment.training import build_trainer, measure, train_cohort
+from alignset.split import cross_fit
 
 
 def cells_of(tmp_path, method, spec=SPEC, rules=RULES):
@@ -100,3 +101,82 @@ def test_progress_counts_every_replica(tmp_path):
     train_cohort(cells, device="cpu", n_jobs=1, advance=seen.append)
     assert sum(seen) == sum(cell.replicas for cell in cells)
     assert np.all(np.array(seen) >= 0)
+
+
+FITTING = (
+    RULES
+    + """
+folds = { class = "Alignment", folds = 3 }
+ensemble = { class = "Alignment", ensemble = 2 }
+one = { class = "Alignment" }
+weighed = { class = "Alignment", review_weights = "cells" }
+"""
+)
+
+
+def fitted(tmp_path, method, configs=3):
+    spec = SPEC.replace('["standard", "proposed"]', f'["{method}"]')
+    return cells_of(
+        tmp_path, method, spec.replace("configs  = 2", f"configs  = {configs}"), FITTING
+    )
+
+
+def test_folds_train_as_many_models_and_average_them(tmp_path):
+    cells = fitted(tmp_path, "folds")
+    assert {cell.replicas for cell in cells} == {9}
+    record = train(cells[:1])[0]
+    problem = build_problem(cells[0].recipe)
+    variant = draw_variants(cells[0].recipe)[0]
+    trainer = build_trainer(cells[0].recipe["trainer"], "cpu", 1)
+    fits = trainer.fit(variant.method, cross_fit(problem, 3), variant.configs)
+    best = fits.ranking().mean(0).argmax()
+    prob = np.mean([fits.probability(problem.test.X, f)[best] for f in range(3)], axis=0)
+    assert record.config == variant.configs[best]
+    assert record.score == pytest.approx(fits.ranking().mean(0).max())
+    expected = measure(problem.test, prob)
+    assert record.metrics["auroc"] == pytest.approx(expected["auroc"], abs=1e-6)
+    assert record.metrics["brier"] == pytest.approx(expected["brier"], abs=1e-6)
+
+
+def test_an_ensemble_averages_the_best_configs(tmp_path):
+    cells = fitted(tmp_path, "ensemble")
+    record = train(cells[:1])[0]
+    problem = build_problem(cells[0].recipe)
+    variant = draw_variants(cells[0].recipe)[0]
+    fits = build_trainer(cells[0].recipe["trainer"], "cpu", 1).fit(
+        variant.method, [problem], variant.configs
+    )
+    order = (-fits.ranking()[0]).argsort(kind="stable")[:2]
+    expected = measure(problem.test, fits.probability(problem.test.X)[order].mean(0))
+    assert record.metrics["brier"] == pytest.approx(expected["brier"], abs=1e-6)
+    assert record.config == variant.configs[order[0]]
+
+
+def test_review_weights_reach_the_problem_and_the_key(tmp_path):
+    plain, weighed = fitted(tmp_path, "one")[0], fitted(tmp_path, "weighed")[0]
+    assert "fitting" not in plain.recipe
+    assert plain.key != weighed.key
+    problem = build_problem(weighed.recipe)
+    assert build_problem(plain.recipe).train.weight is None
+    assert problem.train.weight[problem.train.reviewed].std() > 0
+    assert train([weighed])[0].status == "done"
+
+
+@pytest.mark.parametrize(
+    ("setting", "accepted"),
+    [
+        ("folds = 1", "whole number of at least 2"),
+        ("ensemble = 0", "whole number of at least 2"),
+        ('review_weights = "all"', "one of cells, classifier"),
+    ],
+)
+def test_impossible_fittings_are_refused(tmp_path, setting, accepted):
+    rules = RULES + f'\nodd = {{ class = "Alignment", {setting} }}\n'
+    with pytest.raises(ValueError, match=accepted):
+        load_grid(tmp_path, SPEC, rules)
+
+
+def test_clean_labels_take_no_folds(tmp_path):
+    rules = RULES + '\nodd = { class = "Standard", fully_reviewed = true, folds = 2 }\n'
+    with pytest.raises(ValueError, match="clean labels take no folds"):
+        load_grid(tmp_path, SPEC, rules)

@@ -19,7 +19,7 @@ HOW = ("cells", "classifier")
 """Ways to estimate who was likely to be reviewed."""
 
 MAX_WEIGHT = 10.0
-"""A reviewed row stands for at most this many average ones: a bound on variance, paid in bias."""
+"""A reviewed row counts at most so many times the middle one: a bound on variance, paid in bias."""
 
 Weights = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def review_weights(rows: Part, how: str | Any) -> Weights:
     if rows.reviewed.any():
         size = weights(rows)[rows.reviewed]
         own = 1.0 / probability[rows.reviewed]
-        own = np.minimum(own / np.average(own, weights=size), MAX_WEIGHT)
+        own = np.minimum(own, MAX_WEIGHT * np.median(own))
         weight[rows.reviewed] = own / np.average(own, weights=size)
     return weight
 
