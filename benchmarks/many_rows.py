@@ -2,8 +2,10 @@
 
     python benchmarks/many_rows.py [10000 100000 1000000]
 
-50 dense features, two hidden layers of 100, batches of the same size on both sides. Seconds per
-epoch are the difference between fits of 5 and of 1 epochs; ours trains theta and phi in turn.
+50 dense features, two hidden layers of 100, batches of the same size on both sides, two cores.
+Seconds per epoch are the difference between fits of 5 and of 1 epochs. The epochs are not the same
+work: ours trains theta and phi in turn, runs both networks forward on every batch, and counts an
+epoch of step 1 (on reviewed rows alone) together with one of step 2 (on all rows).
 """
 
 from __future__ import annotations
@@ -34,18 +36,22 @@ def make_data(n: int):
 def work(job: dict) -> dict[str, float]:
     warnings.simplefilter("ignore")
     X, y, truth, group = make_data(job["rows"])
-    base = measure.peak_gb()
-    seconds = []
-    for epochs in (1, 5):
+
+    def fit(epochs: int, n: int) -> float:
         start = time.perf_counter()
         if job["sklearn"]:
             batch = max(200, min(ROWS_PER_BATCH, job["rows"] // 5))
             model = MLPClassifier((100, 100), batch_size=batch, max_iter=epochs, tol=0)
-            model.fit(X.astype(np.float32), y)
+            model.fit(X[:n].astype(np.float32), y[:n])
         else:
             clf = NoisyLabelClassifier(n_configs=1, max_epochs=epochs, patience=99, random_state=0)
-            clf.fit(X, y, y_true=truth, groups=group)
-        seconds.append(time.perf_counter() - start)
+            clf.fit(X[:n], y[:n], y_true=truth[:n], groups=group[:n])
+        return time.perf_counter() - start
+
+    fit(1, 5000)  # what is loaded and compiled on first use is not part of an epoch
+    base = measure.peak_gb()
+    times = 1 if job["rows"] > 200_000 else 3  # a short fit is easily disturbed
+    seconds = [min(fit(epochs, job["rows"]) for _ in range(times)) for epochs in (1, 5)]
     beyond = measure.peak_gb() - base
     return {"fit": seconds[0], "epoch": (seconds[1] - seconds[0]) / 4, "beyond": beyond}
 

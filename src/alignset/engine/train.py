@@ -185,13 +185,14 @@ class Training:
         epoch: Tensor,
         turn: int,
     ) -> None:
-        for j, batch in enumerate(shuffler.epoch(rows, stack.problem, epoch, stack.facts)):
-            now = turn + j if stage.per_batch else turn
-            steps = stage.steps if stage.together else (stage.steps[now % len(stage.steps)],)
+        for batch in shuffler.epoch(rows, stack.problem, epoch, stack.facts):
+            steps = stage.steps if stage.together else (stage.steps[turn % len(stage.steps)],)
             for step in steps:
                 self._take_step(step, stack, batch)
                 if stage.average is not None:
                     stack.move_average(step.trains, stage.average)
+            turn += stage.per_batch
+            del batch  # a wide one is large: it goes before the next is made
 
     @staticmethod
     def _take_step(step: Step, stack: Stacked, batch: Batch) -> None:
