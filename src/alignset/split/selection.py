@@ -18,7 +18,7 @@ from alignset.split.problem import Part, Problem
 HOW = ("cells", "classifier")
 """Ways to estimate who was likely to be reviewed."""
 
-MAX_WEIGHT = 10.0
+MAX_WEIGHT = 20.0
 """A reviewed row counts at most so many times the middle one: a bound on variance, paid in bias."""
 
 Weights = NDArray[np.float64]
