@@ -55,6 +55,26 @@ class HarmonicMean:
         return torch.where(every_cell, best, fallback)
 
 
+@dataclass(frozen=True)
+class LogLikelihood:
+    """Mean log probability of the true label: varies less over few rows than a rank does.
+
+    Examples
+    --------
+    >>> prob = torch.tensor([[0.5, 0.5], [0.25, 0.75]])
+    >>> y, group = torch.tensor([0, 1]), torch.tensor([0, 0])
+    >>> LogLikelihood()(prob, y, group, y >= 0, n_groups=1)
+    tensor(-0.4904)
+    """
+
+    def __call__(
+        self, prob: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int
+    ) -> Tensor:
+        """Score ``prob`` (..., n, K) against ``y`` and ``where`` (..., n) -> (...)."""
+        del group, n_groups
+        return -cross_entropy(prob, y, where)
+
+
 def cross_entropy(prob: Tensor, y: Tensor, where: Tensor) -> Tensor:
     """Mean of -log of the probability given to the label, over the rows that count.
 

@@ -16,7 +16,7 @@ from alignset.split.selection import HOW
 
 Plain = dict[str, Any]
 
-SCORES = ("paper", "fpr", "released")
+SCORES = ("paper", "fpr", "released", "likelihood")
 STOPPING = {"patience": "epochs", "block_mean": "length", "fixed_length": None}
 """Stopping rule -> its whole-number setting."""
 

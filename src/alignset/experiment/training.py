@@ -25,7 +25,7 @@ from alignset.evaluate.ranked import (
     odds_over_threshold,
     predictive_values_over_fpr,
 )
-from alignset.evaluate.validation import HarmonicMean
+from alignset.evaluate.validation import HarmonicMean, LogLikelihood
 from alignset.experiment.methods import Variant, draw_variants
 from alignset.experiment.problems import build_problem
 from alignset.experiment.records import Cell, Record
@@ -37,9 +37,10 @@ Advance = Callable[[int], None]
 """Called with a number of replicas that have just been trained."""
 
 _SCORES = {
-    "paper": odds_over_threshold,
-    "fpr": odds_over_fpr,
-    "released": predictive_values_over_fpr,
+    "paper": HarmonicMean(odds_over_threshold),
+    "fpr": HarmonicMean(odds_over_fpr),
+    "released": HarmonicMean(predictive_values_over_fpr),
+    "likelihood": LogLikelihood(),
 }
 _RULES: dict[str, Callable[..., Stopping]] = {
     "patience": Patience,
@@ -116,7 +117,7 @@ def build_trainer(plain: Mapping[str, Any], device: str, n_jobs: int | None) -> 
     return Trainer(
         hidden=plain["hidden"],
         backbone=MLP(plain["hidden"], last_relu=plain["last_relu"]),
-        score=HarmonicMean(_SCORES[plain["score"]]),
+        score=_SCORES[plain["score"]],
         max_epochs=plain["max_epochs"],
         n_batches=plain["n_batches"],
         stopping=_RULES[stopping.pop("rule")](**stopping),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from alignset.estimator import NoisyLabelClassifier
 from alignset.evaluate import Interval, bootstrap
 from alignset.methods.registry import describe, get_method
+from alignset.workflow.expectation import Expectation, expect
 from alignset.workflow.kinds import Kind
 from alignset.workflow.preprocess import fit_preprocessing
 from alignset.workflow.targets import Targets
@@ -93,7 +94,8 @@ class Comparison:
     differences : mapping from method name to Interval
         Harmonic mean of the method that was asked for minus that of another.
     asked, recommended : str
-        The simplest method that no more elaborate one beats beyond its interval.
+        The simplest method that no more elaborate one beats beyond its interval; where these rows
+        cannot tell, but such noise made the asked one better practically always elsewhere, that.
     sentence : str
         The recommendation.
     n_rows : int
@@ -223,13 +225,21 @@ def compare(
         return bootstrap(y, of[over], group, y_score_b=of[name], metrics=["hm"], **options)["hm"]
 
     order = list(dict.fromkeys(name for name in (*SIMPLE, asked) if name in of))
-    recommended = recommend(order, asked, gain)
+    expected = expected_of(asked, targets)
+    recommended = recommend(order, asked, gain, clear=expected is not None and expected.clear)
     differences = {name: gain(name, asked) for name in order if name != asked}
     found = Comparison(
         each, differences, asked, recommended, "", int(rows.sum()),
         tuple(targets.group_names[left_out].tolist()),
     )  # fmt: skip
-    return replace(found, sentence=_sentence(found, gain))
+    sentence = _sentence(found, gain, expected)
+    return replace(found, sentence=sentence)
+
+
+def expected_of(method: str, targets: Targets) -> Expectation | None:
+    """Return what the reviewed rows' errors let expect of a method."""
+    wrong = (targets.labels.y_seen != targets.labels.y_true) & targets.reviewed
+    return expect(method, int(wrong.sum()), int(targets.reviewed.sum()))
 
 
 def _comparable(
@@ -250,8 +260,15 @@ def _comparable(
     return rows, targets.group[rows], np.flatnonzero(~enough)
 
 
-def recommend(order: list[str], asked: str, gain: Callable[[str, str], Interval]) -> str:
-    """Return the simplest of those that ``asked`` does not beat, unless one of them beats it."""
+def recommend(
+    order: list[str], asked: str, gain: Callable[[str, str], Interval], *, clear: bool = False
+) -> str:
+    """Return the simplest of those that ``asked`` does not beat, unless one of them beats it.
+
+    ``clear`` says that ``asked`` is to be expected ahead: it stays unless one beats it.
+    """
+    if clear and not any(gain(asked, name).low > 0 for name in order if name != asked):
+        return asked
     level = [name for name in order if name == asked or not gain(name, asked).low > 0]
     for i, name in enumerate(level):
         if not any(gain(name, later).low > 0 for later in level[i + 1 :]):
@@ -259,18 +276,26 @@ def recommend(order: list[str], asked: str, gain: Callable[[str, str], Interval]
     return asked
 
 
-def _sentence(found: Comparison, gain: Callable[[str, str], Interval]) -> str:
+def _sentence(
+    found: Comparison, gain: Callable[[str, str], Interval], expected: Expectation | None
+) -> str:
     title = {name: describe(name).title for name in found.scores}
     asked, other = found.asked, found.recommended
     where = f"on {found.n_rows} held-out reviewed rows"
     hm = {name: scores["hm"].estimate for name, scores in found.scores.items()}
+    told = "" if expected is None else " " + expected.sentence(title[asked])
     if other == asked and asked in SIMPLE:
         return f"No other model beats {title[asked]} beyond its interval {where}, so keep it."
     if other == asked:
-        other = max((name for name in hm if name != asked), key=lambda name: hm[name])
+        others = [name for name in hm if name != asked]
+        level = [name for name in others if not gain(name, asked).low > 0]
+        other = max(level or others, key=lambda name: hm[name])
         verdict, advice = "is better than", ", and than the other simpler models, so keep it."
+        if level:
+            verdict, advice = "is not better than", f", but keep it:{told}"
     elif _rank(other) < _rank(asked):
         verdict, advice = "is not better than", f", so use the simpler model: --method {other}."
+        advice += "" if expected is None or expected.clear else told
     else:
         verdict, advice = "is behind", f", so use --method {other}."
     difference = gain(other, asked)
