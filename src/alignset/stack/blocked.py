@@ -30,7 +30,7 @@ MIN_WORK = 1 << 24
 PIECES = 8
 
 MAX_INPUTS = 2048
-"""From this many features on a block of rows leaves the cache, and the matrix library is faster."""
+"""From about this many features on the matrix library is as fast, and needs no packed copy."""
 
 
 class _Stack(ctypes.Structure):
