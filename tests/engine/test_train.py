@@ -331,3 +331,22 @@ def test_what_a_stage_changes_epoch_by_epoch_does_not_reach_the_next_stage():
     second = Stage("second", (Step(loss, ("theta",)),), epochs=1)
     fit_toy(first, second)
     assert set(seen) == {1.0}
+
+
+def test_stages_on_reviewed_rows_can_have_batches_of_their_own():
+    seen = {"first": [], "second": []}
+
+    def loss_of(name):
+        def loss(nets, b, h):
+            seen[name].append(int((b.weight > 0).sum()))
+            return loss_known(nets, b, h)
+
+        return Step(loss, ("theta",))
+
+    stages = (
+        Stage("first", (loss_of("first"),), rows="alignment", epochs=1),
+        Stage("second", (loss_of("second"),), epochs=1),
+    )
+    fit_toy(*stages, trainer=replace(TRAINER, n_batches=6, n_batches_reviewed=2))
+    assert [len(sizes) for sizes in seen.values()] == [2, 6]
+    assert sum(seen["first"]) == int(make_problem(60, seed=3).train.reviewed.sum())

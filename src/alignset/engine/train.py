@@ -40,6 +40,7 @@ class Recipe:
     max_epochs: int
     n_batches: int
     device: str
+    n_batches_reviewed: int | None = None  # of stages that see reviewed rows alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,7 @@ class Training:
     def _run_stage(self, stage: Stage, results: dict[str, Tensor]) -> None:
         rows = self._stage_rows(stage)
         stack = self._fresh_stack(stage, rows)
-        shuffler = Shuffler(self.seeds, stage.name, self.recipe.n_batches)
+        shuffler = Shuffler(self.seeds, stage.name, self._n_batches(stage))
         stopping = self.recipe.stopping if stage.epochs is None else FixedLength()
         limit = self.recipe.max_epochs if stage.epochs is None else stage.epochs
         clock = torch.zeros((), dtype=torch.int64, device=self.recipe.device)
@@ -117,7 +118,7 @@ class Training:
         for epoch in range(1, limit + 1):
             if stage.each_epoch is not None:
                 self._look(stage.each_epoch, stack, rows, clock + 1)
-            turn = (epoch - 1) * (self.recipe.n_batches if stage.per_batch else 1)
+            turn = (epoch - 1) * (self._n_batches(stage) if stage.per_batch else 1)
             turn %= len(stage.steps)
             score = epochs.run(turn, self._moves_score(stage, turn))
             if score is not None:
@@ -156,7 +157,11 @@ class Training:
         parts = self.parts
         if stage.rows == "alignment":
             parts = [_reviewed_only(p) for p in parts]
-        return self._rows(parts, self.recipe.n_batches)
+        return self._rows(parts, self._n_batches(stage))
+
+    def _n_batches(self, stage: Stage) -> int:
+        fewer = self.recipe.n_batches_reviewed if stage.rows == "alignment" else None
+        return self.recipe.n_batches if fewer is None else fewer
 
     def _fresh_stack(self, stage: Stage, rows: Rows) -> Stacked:
         weights = {n: {k: t.clone() for k, t in p.items()} for n, p in self.weights.items()}

@@ -51,6 +51,9 @@ class Trainer:
         Per stage.
     n_batches : int, default 5
         Mini-batches per epoch.
+    n_batches_reviewed : int, optional
+        Of stages that see reviewed rows alone; ``n_batches`` by default. A large data set is cut
+        into many batches, which would leave its few reviewed rows one by one.
     stopping : Stopping
         ``Patience(10)`` by default.
     device : str, default "cpu"
@@ -76,9 +79,10 @@ class Trainer:
     device: str = "cpu"
     chunk: int | None = None
     n_jobs: int | None = None
+    n_batches_reviewed: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_epochs", "n_batches", "chunk", "n_jobs"):
+        for name in ("max_epochs", "n_batches", "chunk", "n_jobs", "n_batches_reviewed"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}.")
@@ -114,7 +118,13 @@ class Trainer:
         _check(method, problems, configs)
         jobs = list(self._cut(method, problems, len(configs)))
         recipe = Recipe(
-            self.network(), self.score, self.stopping, self.max_epochs, self.n_batches, self.device
+            self.network(),
+            self.score,
+            self.stopping,
+            self.max_epochs,
+            self.n_batches,
+            self.device,
+            self.n_batches_reviewed,
         )
         report = _Report(progress, len(problems) * len(configs))
         cores = self.n_jobs or _cores()
