@@ -31,6 +31,14 @@ class UnobservedClassWarning(UserWarning):
     """A class occurs among the true labels but is never observed."""
 
 
+class UnseenCellWarning(UserWarning):
+    """Nobody reviewed a group's rows of some observed label; no weight makes up for them."""
+
+
+class LabelSwitchWarning(UserWarning):
+    """In some group a model takes one class for another, as reviewed rows held out show."""
+
+
 @dataclass(frozen=True)
 class EncodedLabels:
     """Labels as class codes ``0..K-1``.

@@ -1,0 +1,127 @@
+"""Label switching: in which groups a model takes one class for another.
+
+The observed labels alone cannot tell the classes from their permutation; reviewed rows that did
+not train can. Classes count the same, so that a model which merely expects a class too often in
+some group is not taken for one that confuses them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import t as student
+
+MIN_ROWS = 10
+"""Of a group, to say anything of it."""
+
+MIN_ERRORS, LEVEL = 2.0, 0.025
+"""Standard errors a permutation must gain at least; more where several could have gained."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A group in which other names for the classes fit better.
+
+    Parameters
+    ----------
+    group : int
+        Its code.
+    order : tuple of int
+        ``order[k]`` is the class that is predicted where class k is true.
+    gain, error : float
+        How much more probable ``order[y]`` is than y, in the mean, and its standard error.
+    n_rows : int
+        Rows of the classes that changed places.
+
+    Examples
+    --------
+    >>> Switch(group=1, order=(0, 2, 1), gain=0.4, error=0.1, n_rows=20).moved
+    [1, 2]
+    """
+
+    group: int
+    order: tuple[int, ...]
+    gain: float
+    error: float
+    n_rows: int
+
+    @property
+    def moved(self) -> list[int]:
+        """Classes that changed places."""
+        return [k for k, j in enumerate(self.order) if j != k]
+
+
+def switched_groups(prob: Any, y: Any, group: Any) -> list[Switch]:
+    """Return the groups in which a permutation of the classes fits significantly better.
+
+    Parameters
+    ----------
+    prob : float array of shape (n, K)
+        Class probabilities of rows that the model was not trained on.
+    y, group : int array of shape (n,)
+        True class and group codes.
+
+    Returns
+    -------
+    list of Switch
+        Empty where nothing was found, or where no group has ten rows and two classes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, group = rng.integers(2, size=80), np.arange(80) % 2
+    >>> one = np.where(y == 1, 0.8, 0.3) + rng.normal(scale=0.1, size=80)
+    >>> one[group == 1] = 1 - one[group == 1]
+    >>> [(found.group, found.order) for found in switched_groups(np.c_[1 - one, one], y, group)]
+    [(1, (1, 0))]
+    """
+    prob, y, group = np.asarray(prob, dtype=np.float64), np.asarray(y), np.asarray(group)
+    looked = [g for g in np.unique(group).tolist() if _enough(y[group == g])]
+    pairs = prob.shape[1] * (prob.shape[1] - 1) // 2
+    found = [_switch(prob[group == g], y[group == g], g, len(looked) * pairs) for g in looked]
+    return [switch for switch in found if switch is not None]
+
+
+def _enough(y: Ints) -> bool:
+    return len(y) >= MIN_ROWS and len(np.unique(y)) > 1
+
+
+def _switch(prob: Floats, y: Ints, group: int, looks: int) -> Switch | None:
+    order = _best_order(prob, y)
+    moved = order[y] != y
+    if not moved.any():
+        return None
+    rows, y = prob[moved], y[moved]
+    at = np.arange(len(y))
+    gain, error, spare = _mean_of_classes(rows[at, order[y]] - rows[at, y], y)
+    if spare < 1:
+        return None
+    enough = max(MIN_ERRORS, float(student.isf(LEVEL / looks, spare)))
+    if gain <= max(1e-9, enough * error):
+        return None
+    return Switch(group, tuple(order.tolist()), gain, error, len(y))
+
+
+def _best_order(prob: Floats, y: Ints) -> Ints:
+    """Return the permutation of classes under which true ones are most probable."""
+    n = prob.shape[1]
+    mean = np.eye(n) * 1e-9  # of equals the classes as they are; absent ones stay where they can
+    for k in np.unique(y):
+        mean[k] += prob[y == k].mean(0)
+    return np.asarray(linear_sum_assignment(mean, maximize=True)[1], dtype=np.int64)
+
+
+def _mean_of_classes(values: Floats, y: Ints) -> tuple[float, float, int]:
+    """Mean of the classes' means, its standard error (pooled variance), degrees of freedom."""
+    _, y, size = np.unique(y, return_inverse=True, return_counts=True)
+    mean = np.bincount(y, values) / size
+    spare = len(y) - len(size)
+    variance = float(((values - mean[y]) ** 2).sum()) / max(1, spare)
+    return float(mean.mean()), float(np.sqrt(variance * (1 / size).sum())) / len(size), spare
