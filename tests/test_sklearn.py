@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_X_y
 
 from alignset.estimator import NoisyLabelClassifier
-from alignset.methods import Alignment, Standard
+from alignset.methods import JointAlignment, Standard
 
 SMALL: dict[str, Any] = {"n_configs": 2, "max_epochs": 40, "hidden": 16}
 
@@ -48,14 +48,21 @@ def test_scikit_learn_accepts_the_classifier(estimator: Any, check: Any) -> None
 @pytest.mark.filterwarnings("ignore::alignset.estimator.NoDisagreementWarning")
 @pytest.mark.filterwarnings("ignore::alignset.estimator.UnobservedClassWarning")
 @pytest.mark.filterwarnings("ignore::alignset.estimator.UnreviewedGroupWarning")
-@parametrize_with_checks([ReviewedClassifier(**SMALL)])
+@pytest.mark.filterwarnings("ignore::alignset.estimator.UnseenCellWarning")
+@pytest.mark.filterwarnings("ignore::alignset.estimator.LabelSwitchWarning")
+@parametrize_with_checks(
+    [
+        ReviewedClassifier(**SMALL),
+        ReviewedClassifier(**SMALL, folds=2, ensemble=2, review_weights="cells"),
+    ]
+)
 def test_scikit_learn_accepts_it_with_reviewed_rows_and_groups(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_the_reviewing_classifier_trains_the_two_stage_method_on_three_groups() -> None:
+def test_the_reviewing_classifier_trains_the_default_method_on_three_groups() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     clf = ReviewedClassifier(**SMALL, random_state=0).fit(X, (X[:, 0] > 0).astype(int))
-    assert isinstance(clf.method_, Alignment)
+    assert isinstance(clf.method_, JointAlignment)
     assert clf.groups_.tolist() == [0, 1, 2]

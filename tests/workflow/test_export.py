@@ -80,6 +80,26 @@ def test_every_method_is_exported(tmp_path, name):
     np.testing.assert_allclose(found, clf.predict_proba(X), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["joint", "coteaching"])
+def test_several_members_are_exported_as_one_model(tmp_path, name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(3, 9, size=(80, 3))
+    truth = (X[:, 0] > 3).astype(int)
+    y = np.where(rng.random(80) < 0.2, 1 - truth, truth)
+    clf = NoisyLabelClassifier(
+        METHODS[name](), n_configs=3, folds=2, ensemble=2, max_epochs=8, hidden=4, random_state=0,
+        n_jobs=1,
+    ).fit(X, y, y_true=np.where(np.arange(80) < 40, truth, np.nan))  # fmt: skip
+    model = of_estimator(clf)
+    export_onnx(model, tmp_path / "m.onnx")
+    onnx.checker.check_model(onnx.load(tmp_path / "m.onnx"), full_check=True)
+    new = rng.normal(3, 9, size=(30, 3))
+    found = run(tmp_path / "m.onnx", onnx_inputs(model, new))
+    np.testing.assert_allclose(found, clf.predict_proba(new), rtol=0, atol=1e-9)
+    about = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert (about["method"], about["members"]) == (name, "4")
+
+
 @pytest.mark.parametrize("backbone", [MLP(3, depth=1), MLP(3, depth=3, last_relu=False)])
 def test_other_depths_are_exported(tmp_path, backbone):
     X = np.random.default_rng(0).normal(size=(60, 3))

@@ -105,7 +105,8 @@ def test_the_manifest_says_where_the_model_comes_from(saved):
     assert (manifest["format"], manifest["schema"], manifest["seed"]) == ("alignset model", 1, 3)
     assert set(manifest["files"]) == {"weights.safetensors", "preprocessing.json", "vectors.json"}
     assert manifest["versions"]["alignset"] == alignset.__version__
-    assert manifest["network"]["method"]["name"] == "alignment"
+    assert manifest["network"]["method"]["name"] == "joint"
+    assert manifest["network"]["members"] == 1
     assert manifest["group_thresholds"] is None
     assert sorted(p.name for p in saved[0].iterdir()) == sorted(
         [*manifest["files"], "manifest.json"]
@@ -248,11 +249,50 @@ def test_a_changed_manifest_is_refused(copy):
 
 
 def test_a_newer_folder_is_refused(copy):
-    change(copy, schema=2, versions={"alignset": "9.0"})
+    change(copy, schema=3, versions={"alignset": "9.0"})
     assert refused(copy) == (
-        f"{copy} cannot be loaded: it has schema 2, written by alignset 9.0, and this alignset "
-        f"({alignset.__version__}) reads schema 1; upgrade alignset."
+        f"{copy} cannot be loaded: it has schema 3, written by alignset 9.0, and this alignset "
+        f"({alignset.__version__}) reads up to 2; upgrade alignset."
     )
+
+
+def test_a_folder_written_before_there_were_members_is_one_model(saved, copy):
+    change(copy, spoil=lambda m: m["network"].pop("members"))
+    model = load_model(copy)
+    assert model.network.members == 1
+    np.testing.assert_array_equal(
+        model.predict_proba(saved[1]), load_model(saved[0]).predict_proba(saved[1])
+    )
+
+
+@pytest.mark.parametrize("name", ["joint", "coteaching", "csidn"])
+def test_several_members_are_saved_as_one_model(tmp_path, name):
+    X, y, reviewed = rows()
+    clf = estimator(METHODS[name](), n_configs=3, folds=2, ensemble=2).fit(X, y, y_true=reviewed)
+    clf.save(tmp_path / "m")
+    model = load_model(tmp_path / "m")
+    assert model.network.members == model.manifest["network"]["members"] == 4
+    assert model.manifest["schema"] == 2
+    np.testing.assert_allclose(model.predict_proba(X), clf.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(model.label_confidence(X, y), clf.label_confidence(X, y), atol=1e-12)
+    alone = [
+        Network(model.network.fits.members([0], [m]), model.network.centre, model.network.spread)
+        for m in range(4)
+    ]
+    mean = np.mean([member.probability(X) for member in alone], axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
+    save_model(model, tmp_path / "again")
+    again = load_model(tmp_path / "again")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("members", [0, -1, 3, 10_001, 1 << 40, "2", None, 2.0, [2]])
+def test_a_number_of_members_that_is_not_there_is_refused(tmp_path, members):
+    X, y, reviewed = rows()
+    estimator(folds=2).fit(X, y, y_true=reviewed).save(tmp_path / "m")
+    change(tmp_path / "m", spoil=lambda m: m["network"].update(members=members))
+    said = refused(tmp_path / "m")
+    assert "names no model alignset knows (" in said or "does not fit the described net" in said
 
 
 def test_changed_weights_with_new_hashes_do_not_replay(copy):

@@ -70,7 +70,7 @@ def review_weights(rows: Part, how: str | Any) -> Weights:
             )
         probability = _counted(rows) if how == "cells" else _estimated(rows)
     else:
-        probability = _checked(how, rows)
+        probability = check_probability(how, rows.reviewed)
     weight = np.ones(len(rows))
     if rows.reviewed.any():
         size = weights(rows)[rows.reviewed]
@@ -113,16 +113,23 @@ def _estimated(rows: Part) -> Weights:
     return np.asarray(model.predict_proba(X)[:, 1].clip(1e-6))
 
 
-def _checked(probability: Any, rows: Part) -> Weights:
+def check_probability(probability: Any, reviewed: NDArray[np.bool_]) -> Weights:
+    """Return selection probabilities, one per row; only those of reviewed rows must make sense.
+
+    Examples
+    --------
+    >>> check_probability([0.5, np.nan], np.array([True, False]))
+    array([0.5, nan])
+    """
     values = np.asarray(probability, dtype=np.float64)
-    if values.shape != (len(rows),):
+    if values.shape != reviewed.shape:
         raise ValueError(
-            f"selection probabilities have shape {values.shape} but there are {len(rows)} rows; "
-            "pass one per row."
+            f"selection probabilities have shape {values.shape} but there are {len(reviewed)} "
+            "rows; pass one per row."
         )
     wrong = ~((values > 0) & (values <= 1))
-    if (wrong & rows.reviewed).any():
-        at = int(np.flatnonzero(wrong & rows.reviewed)[0])
+    if (wrong & reviewed).any():
+        at = int(np.flatnonzero(wrong & reviewed)[0])
         raise ValueError(
             f"row {at} was reviewed but its selection probability is {values[at]:g}; a reviewed "
             "row's lies in (0, 1]."

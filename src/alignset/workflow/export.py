@@ -95,6 +95,7 @@ class _Graph:
         last = self._network(nets[0], x)
         for net in nets[1:]:
             last = self.add("Add", [last, self._network(net, x)])
+        last = self.add("ReduceMean", [last], axes=[0], keepdims=0)  # over members
         last = self.add("Div", [last, float(len(nets))])
         self.nodes.append(h.make_node("Identity", [last], ["probability"]))
         out = h.make_tensor_value_info("probability", self.double, ["n", fits.kind.n_classes])
@@ -114,6 +115,7 @@ class _Graph:
             "classes": json.dumps(model.classes.tolist()),
             "columns": json.dumps(model.preprocessing.columns),
             "method": str(model.network.to_data()[0]["method"]["name"]),
+            "members": str(model.network.members),
             "model_sha256": str(model.manifest.get("sha256", "")),
         }
 
@@ -169,16 +171,17 @@ class _Graph:
         return self.add("Gather", [table, flat], axis=0)
 
     def _network(self, net: str, x: str) -> str:
+        """Class probabilities (M, n, K) of every member: weights have a leading axis of members."""
         fits: Any = self.model.network.fits
         depth, last_relu = fits.backbone.depth, fits.backbone.last_relu
-        params = {k: v[0, 0].double().cpu().numpy() for k, v in fits.weights[net].items()}
+        params = {k: v[0].double().cpu().numpy() for k, v in fits.weights[net].items()}
         for layer in range(depth + 1):
             weight = params["w0.0" if layer == 0 else f"w{layer}"]
-            x = self.add("MatMul", [x, np.ascontiguousarray(weight.T)])
-            x = self.add("Add", [x, params[f"b{layer}"][:, 0]])
+            x = self.add("MatMul", [x, np.ascontiguousarray(weight.mT)])
+            x = self.add("Add", [x, np.ascontiguousarray(params[f"b{layer}"].mT)])
             if layer < depth - 1 or (layer == depth - 1 and last_relu):
                 x = self.add("Relu", [x])
-        return self.add("Softmax", [x], axis=1)
+        return self.add("Softmax", [x], axis=2)
 
 
 def onnx_inputs(model: Model, frame: Any) -> dict[str, Any]:

@@ -209,6 +209,7 @@ def _search(clf: NoisyLabelClassifier) -> dict[str, Any]:
         "config": found["config"][best],
         "score": float(found["score"][best]),
         "tried": len(found["config"]),
+        "averaged": int(found["averaged"].sum()),
     }
 
 

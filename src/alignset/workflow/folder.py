@@ -27,7 +27,8 @@ from alignset.workflow.network import Network
 from alignset.workflow.preprocess import Matrix, from_data
 from alignset.workflow.vectors import check_vectors, make_vectors
 
-FORMAT, SCHEMA = "alignset model", 1
+FORMAT, SCHEMA = "alignset model", 2
+"""Schema 2 holds several members; a model of one is written as schema 1, which older ones read."""
 MANIFEST = "manifest.json"
 WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "vectors.json"
 FILES = (WEIGHTS, PREPROCESSING, VECTORS)
@@ -102,7 +103,7 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
     manifest = {
         **{key: value for key, value in model.manifest.items() if key != "sha256"},
         "format": FORMAT,
-        "schema": SCHEMA,
+        "schema": 1 if model.network.members == 1 else SCHEMA,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(),
         "network": about,
@@ -172,12 +173,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ValueError(f"{folder} is not a model folder: its {MANIFEST} is of something else.")
     schema = manifest.get("schema")
-    if not isinstance(schema, int) or schema != SCHEMA:
+    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         versions = manifest.get("versions")
         wrote = versions.get("alignset") if isinstance(versions, dict) else "unknown"
         raise ValueError(
             f"{folder} cannot be loaded: it has schema {schema}, written by alignset {wrote}, and "
-            f"this alignset ({version('alignset')}) reads schema {SCHEMA}; upgrade alignset."
+            f"this alignset ({version('alignset')}) reads up to {SCHEMA}; upgrade alignset."
         )
     said = manifest.get("sha256")
     found = _hash(_dump({k: v for k, v in manifest.items() if k != "sha256"}))

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 import torch
 from numpy.typing import NDArray
 
 from alignset.engine import Fits
+from alignset.engine.ensemble import Ensemble
 from alignset.engine.rows import Kind
 from alignset.estimator import NoisyLabelClassifier
+from alignset.estimator.scale import Scale
 from alignset.methods import Method
 from alignset.methods.gjs import Perturbation
 from alignset.methods.registry import METHODS
@@ -29,12 +30,12 @@ _PARTS = {"perturbation": Perturbation}
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """One trained replica and the scale of its inputs.
+    """Trained replicas that answer as one model, with their mean, and the scale of their inputs.
 
     Parameters
     ----------
     fits : Fits
-        Of one problem and one config.
+        Of one problem: members side by side, (1, M).
     centre, spread : float array of shape (D,)
         Subtracted from the features, then divided by.
     """
@@ -43,26 +44,39 @@ class Network:
     centre: NDArray[np.float64]
     spread: NDArray[np.float64]
 
+    @property
+    def members(self) -> int:
+        """Number of replicas that are averaged."""
+        return int(self.fits.score.shape[1])
+
     def probability(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities (n, K)."""
-        return np.asarray(self.fits.probability(self._scaled(X), dtype=torch.float64)[0])
+        return self._ensemble.probability(self._scale(X))
 
     def confidence(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """P(the observed label is right) (n,) for class codes."""
-        return np.asarray(self.fits.confidence(self._scaled(X), codes, dtype=torch.float64)[0])
+        return self._ensemble.confidence(self._scale(X), codes)
 
-    def _scaled(self, X: Any) -> Any:
-        if scipy.sparse.issparse(X):
-            return (X @ scipy.sparse.diags_array(1.0 / self.spread)).tocsr()
-        return (X - self.centre) / self.spread
+    @property
+    def _ensemble(self) -> Ensemble:
+        return Ensemble(self.fits, np.zeros(self.members, dtype=np.int64))
+
+    @property
+    def _scale(self) -> Scale:
+        return Scale(self.centre, self.spread)
 
     @classmethod
     def of(cls, clf: NoisyLabelClassifier) -> Network:
-        """Take the networks of a fitted estimator, and the hyperparameters it chose."""
-        return cls(replace(clf._fits, method=clf.method_), clf._centre, clf._spread)
+        """Take the networks of a fitted estimator, and the hyperparameters of its best config."""
+        fits = replace(clf._ensemble.fits, method=clf.method_)
+        return cls(fits, clf._scale.centre, clf._scale.spread)
 
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
-        """Return a description that JSON can hold, and arrays."""
+        """Return a description that JSON can hold, and arrays.
+
+        Arrays of several members have a leading axis of members; those of one have none, as all
+        had in folders written before there were several.
+        """
         mlp, kind = self.fits.backbone, self.fits.kind
         if not isinstance(mlp, MLP):
             raise ValueError(
@@ -72,12 +86,14 @@ class Network:
         about = {
             "method": {"name": _name(self.fits.method), "settings": asdict(self.fits.method)},
             "backbone": {"name": "mlp", **asdict(mlp)},
+            "members": self.members,
             **asdict(kind),
         }
         arrays: Arrays = {"scale/centre": self.centre, "scale/spread": self.spread}
         for net, params in self.fits.weights.items():
             for key, values in params.items():
-                arrays[f"{net}/{key}"] = np.ascontiguousarray(values[0, 0].cpu().numpy())
+                own = values[0, 0] if self.members == 1 else values[0]
+                arrays[f"{net}/{key}"] = np.ascontiguousarray(own.cpu().numpy())
         return about, arrays
 
     @classmethod
@@ -92,16 +108,23 @@ class Network:
             kind = Kind(**{f.name: about[f.name] for f in fields(Kind)})
             _check_sizes(MAX_COUNT, mlp.depth)
             _check_sizes(MAX_WIDTH, mlp.hidden, *asdict(kind).values())
+            members = about.get("members", 1)
+            _check_sizes(MAX_COUNT, members)
+            if members < 1:
+                raise ValueError("no members")
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"manifest.json names no model alignset knows ({error!r})") from None
-        _check_arrays(method, mlp, kind, arrays)
+        _check_arrays(method, mlp, kind, members, arrays)
         weights: dict[str, dict[str, torch.Tensor]] = {}
         for name, values in arrays.items():
             net, _, key = name.partition("/")
             if net != "scale":
-                weights.setdefault(net, {})[key] = torch.from_numpy(values.copy())[None, None]
-        nothing = torch.zeros(1, 1)
-        fits = Fits(method, mlp, kind, [{}], weights, nothing, nothing.to(torch.int64)[..., None])
+                own = values[None] if members == 1 else values
+                weights.setdefault(net, {})[key] = torch.from_numpy(own.copy())[None]
+        nothing = torch.zeros(1, members)
+        epochs = nothing.to(torch.int64)[..., None]
+        configs: list[dict[str, float]] = [{} for _ in range(members)]
+        fits = Fits(method, mlp, kind, configs, weights, nothing, epochs)
         return cls(fits, arrays["scale/centre"], arrays["scale/spread"])
 
 
@@ -146,14 +169,14 @@ def _shapes(mlp: MLP, shape: NetShape) -> dict[str, tuple[int, ...]]:
     return wanted
 
 
-def _check_arrays(method: Method, mlp: MLP, kind: Kind, arrays: Arrays) -> None:
+def _check_arrays(method: Method, mlp: MLP, kind: Kind, members: int, arrays: Arrays) -> None:
     """Refuse arrays of other names, shapes or types than the described networks have."""
     expected: dict[str, tuple[int, ...]] = {
         f"scale/{name}": (kind.n_features,) for name in ("centre", "spread")
     }
     for net, shape in method.networks(kind.n_features, kind.n_classes).items():
         for key, size in _shapes(mlp, shape).items():
-            expected[f"{net}/{key}"] = size
+            expected[f"{net}/{key}"] = size if members == 1 else (members, *size)
     found = {name: values.shape for name, values in arrays.items()}
     if found != expected:
         odd = sorted(set(found.items()) ^ set(expected.items()))[0][0]

@@ -1,0 +1,336 @@
+"""The estimator: what goes in, what it learns, what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from alignset.engine import Patience, Trainer, draw_configs
+from alignset.engine.ensemble import Ensemble
+from alignset.estimator import search
+from alignset.estimator.rates import noise_rates, switches
+from alignset.estimator.scale import learn_scale, no_scale
+from alignset.estimator.warn import method_for, warn_of_gaps, warn_of_switches
+from alignset.evaluate.ranked import odds_over_fpr
+from alignset.evaluate.validation import HarmonicMean
+from alignset.labels import encode_groups, encode_labels
+from alignset.methods import JointAlignment, Method
+from alignset.split import Part, Problem
+from alignset.split.merge import check_weights, merge_rows
+from alignset.split.selection import HOW, check_probability
+
+
+class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn from noisy labels, some of which have been reviewed.
+
+    The fit does not depend on the order of rows, and a row of weight 3 equals three copies: equal
+    rows are merged before anything is weighted, held out or dealt into folds.
+
+    Parameters
+    ----------
+    method : Method, optional
+        How to learn; ``JointAlignment()`` by default. ``Alignment()`` is the paper's method.
+    n_configs : int, default 20
+        Size of the random search, trained as one stack. The first config is the method as it was
+        passed; with 1 nothing is searched.
+    space : mapping, optional
+        Ranges to search, ``{"lr": LogUniform(1e-4, 1e-2), ...}``; the method's own by default.
+    hidden : int, default 100
+        Width of the two hidden layers.
+    backbone : Backbone, optional
+        Another network, for example ``Module(lambda d, k: nn.Linear(d, k))``.
+    validation_share : float, default 0.5
+        Share of the reviewed rows that choose the epoch and the config instead of training.
+    folds : int, optional
+        Deal the reviewed rows into 2 or more folds instead: every one validates once and trains
+        otherwise, and the models of all folds are averaged. With fewer distinct reviewed rows
+        there are as many folds as rows; a fold that leaves the method nothing to learn from (no
+        wrong label) is left out. It takes ``folds`` times as long.
+    ensemble : int, default 1
+        Average this many of the configs, the best by validation score, instead of taking one.
+    review_weights : "cells" or "classifier", optional
+        Where the reviewed rows are no fair sample, let each count 1 / P(reviewed), bounded: counted
+        in each cell of group x observed label, or estimated from the features too.
+    max_epochs, patience : int, default 200 and 10
+        Length of training and early stopping, per stage.
+    standardize : bool, default True
+        Scale features to mean 0 and standard deviation 1 (sparse ones to maximum 1).
+    device : str, default "cpu"
+    n_jobs : int, optional
+        Cores used, counted as joblib does, but by default all. It never changes the result.
+    random_state : int, RandomState, Generator or None
+        An integer makes refits bit-equal.
+    verbose : bool, default False
+        Show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    groups_ : array of shape (G,)
+    noise_rates_ : dict
+        Group -> estimated share of wrong observed labels: counted on reviewed rows; elsewhere the
+        mean of 1 - ``label_confidence``, corrected by its error on reviewed rows, each read by
+        models that did not train on it.
+    method_ : Method
+        What was trained, with the hyperparameters of the best config.
+    search_results_ : dict
+        "config", "score", "epochs" (means over folds) and "rank" of every config tried; "averaged"
+        tells which of them make up the model.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2)); y_true = (X[:, 0] > 0).astype(float)
+    >>> y = np.where(X[:, 1] > 1, 1 - y_true, y_true).astype(int)
+    >>> y_true[30:] = np.nan  # only the first 30 rows were reviewed
+    >>> clf = NoisyLabelClassifier(n_configs=2, max_epochs=30, random_state=0)
+    >>> clf.fit(X, y, y_true=y_true).predict_proba(X).shape
+    (300, 2)
+    """
+
+    def __init__(
+        self,
+        method: Method | None = None,
+        *,
+        n_configs: int = 20,
+        space: Any = None,
+        hidden: int = 100,
+        backbone: Any = None,
+        validation_share: float = 0.5,
+        folds: int | None = None,
+        ensemble: int = 1,
+        review_weights: str | None = None,
+        max_epochs: int = 200,
+        patience: int = 10,
+        standardize: bool = True,
+        device: str = "cpu",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.method = method
+        self.n_configs = n_configs
+        self.space = space
+        self.hidden = hidden
+        self.backbone = backbone
+        self.validation_share = validation_share
+        self.folds = folds
+        self.ensemble = ensemble
+        self.review_weights = review_weights
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.standardize = standardize
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        y_true: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        review_probability: Any = None,
+    ) -> NoisyLabelClassifier:
+        """Train on observed labels and whatever was reviewed.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, D)
+        y : array-like of shape (n,)
+            Observed labels.
+        y_true : array-like of shape (n,), optional
+            True labels; missing (NaN, None, ``pd.NA``, masked) where a row was not reviewed.
+        groups : array-like of shape (n,) or (n, m), optional
+            Group of each row; several columns mean their intersections.
+        sample_weight : array-like of shape (n,), optional
+        review_probability : array-like of shape (n,), optional
+            P(reviewed) of each row, where the review was planned: used like ``review_weights``,
+            and instead of them. Read on reviewed rows only.
+        """
+        seed = _seed(self.random_state)
+        self._check_settings(review_probability)
+        rows, chance = self._distinct(
+            *self._validated(X, y, y_true, groups, sample_weight, review_probability)
+        )
+        how = self.review_weights if chance is None else chance
+        names = self.classes_.tolist(), self.groups_.tolist()
+        warn_of_gaps(rows, *names, weighted=how is not None)
+        method = method_for(rows, JointAlignment() if self.method is None else self.method)
+        problems = self._problems(method, search.weighted(rows, how), seed)
+        self._search(method, problems, seed)
+        rates = noise_rates(rows, problems, self._ensemble, len(self.groups_))
+        self.noise_rates_ = dict(zip(self.groups_.tolist(), rates.tolist(), strict=True))
+        if rows.reviewed.any():
+            warn_of_switches(switches(problems, self._ensemble), method, *names)
+        return self
+
+    def _check_settings(self, review_probability: Any) -> None:
+        if self.n_configs < 1:
+            raise ValueError(f"n_configs must be at least 1, got {self.n_configs}.")
+        if self.folds is not None and not (_is_whole(self.folds) and self.folds >= 2):
+            raise ValueError(
+                "folds must be a whole number, 2 or more, or None to hold out validation_share "
+                f"once, got {self.folds!r}."
+            )
+        if not (_is_whole(self.ensemble) and 1 <= self.ensemble <= self.n_configs):
+            raise ValueError(
+                f"ensemble must lie between 1 and n_configs={self.n_configs}, the number of "
+                f"configs there are to average, got {self.ensemble!r}."
+            )
+        if self.review_weights is not None and self.review_weights not in HOW:
+            raise ValueError(
+                f"review_weights must be {' or '.join(map(repr, HOW))} or None, got "
+                f"{self.review_weights!r}; known probabilities go to fit(review_probability=...)."
+            )
+        if self.review_weights is not None and review_probability is not None:
+            raise ValueError(
+                f"review_weights={self.review_weights!r} estimates what review_probability gives; "
+                "pass one of them."
+            )
+
+    def _validated(
+        self, X: Any, y: Any, y_true: Any, groups: Any, sample_weight: Any, chance: Any
+    ) -> tuple[Any, NDArray[np.int64], NDArray[np.float64]]:
+        """Return X, codes and weights of the rows that have weight.
+
+        Codes are observed and true label, group and, if known, the bits of P(reviewed): rows that
+        differ in it are not merged.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        n = X.shape[0]
+        weight = check_weights(sample_weight, n)
+        labels = encode_labels(y, y_true)
+        names, group = encode_groups(groups, n)
+        codes = np.column_stack([labels.y_seen, labels.y_true, group])
+        if chance is not None:
+            chance = np.where(labels.reviewed, check_probability(chance, labels.reviewed), 1.0)
+            codes = np.column_stack([codes, chance.view(np.int64)])
+        if not weight.all():
+            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
+        if scipy.sparse.issparse(X):
+            X = scipy.sparse.csr_matrix(X, copy=not X.has_canonical_format)
+            X.sum_duplicates()
+        used, codes[:, 2] = np.unique(codes[:, 2], return_inverse=True)
+        self.classes_, self.groups_ = labels.classes, names[used]
+        return X, codes, weight
+
+    def _distinct(
+        self, X: Any, codes: NDArray[np.int64], weight: NDArray[np.float64]
+    ) -> tuple[Part, NDArray[np.float64] | None]:
+        """Merge equal rows, in an order that no longer depends on how they came, and scale.
+
+        Return P(reviewed) next to them, if it is known.
+        """
+        first, weight = merge_rows(X, codes, weight)
+        weight *= len(weight) / weight.sum()
+        scaled = self.standardize
+        self._scale = learn_scale(X, first, weight) if scaled else no_scale(X.shape[1])
+        y_seen, y_true, group, *bits = codes[first].T
+        rows = Part(self._scale.trained_rows(X, first), y_seen, y_true, group, weight)
+        return rows, bits[0].copy().view(np.float64) if bits else None
+
+    def _problems(self, method: Method, rows: Part, seed: int) -> list[Problem]:
+        """Hold out reviewed rows, fold by fold or once; of all rows where none was reviewed."""
+        masks = search.held_out(rows, self.folds, self.validation_share, seed)
+        sizes = len(self.classes_), len(self.groups_)
+        problems = [search.problem_of(rows, held, *sizes, seed) for held in masks]
+        return [p for p in problems if search.can_train(method, p)] or problems
+
+    def _search(self, method: Method, problems: list[Problem], seed: int) -> None:
+        others = draw_configs(self._space(method), self.n_configs - 1, seed)
+        trainer = Trainer(
+            hidden=self.hidden,
+            backbone=self.backbone,
+            # by rank: over thresholds, EO is best where all probabilities are alike
+            score=HarmonicMean(odds_over_fpr),
+            max_epochs=self.max_epochs,
+            n_batches=search.n_batches(max(len(p.train) for p in problems)),
+            stopping=Patience(self.patience),
+            device=self.device,
+            n_jobs=effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),
+        )
+        configs = [method.hyper_defaults(), *others]
+        fits = search.train(trainer, method, problems, configs, self.verbose)
+        self._ensemble = Ensemble.best(fits, self.ensemble)
+        self.search_results_ = search.search_results(fits, self.ensemble)
+        self.method_ = replace(method, **self._ensemble.fits.configs[0])
+
+    def _space(self, method: Method) -> Any:
+        if self.space is None:
+            return method.search_space()
+        if isinstance(method, type(self.method or JointAlignment())):
+            return self.space
+        # Standard stands in, and has fewer hyperparameters than the method that was asked for
+        return {k: v for k, v in self.space.items() if k in method.hyperparameters()}
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return self._scale(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each true class, (n, K), in the order of ``classes_``."""
+        rows = self._rows(X)  # first: it says NotFittedError
+        return self._ensemble.probability(rows)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable true class of each row."""
+        prob = self.predict_proba(X)
+        return np.asarray(self.classes_[prob.argmax(1)])
+
+    def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
+        rows = self._rows(X)
+        labels = encode_labels(y)
+        known = np.isin(labels.classes, self.classes_)
+        n, m = rows.shape[0], len(labels.y_seen)
+        if m != n:
+            raise ValueError(f"y has {m} entries but X has {n} rows; pass one per row.")
+        if not known.all():
+            raise ValueError(
+                f"y holds {labels.classes[~known].tolist()[0]!r}, which was never seen in fit; "
+                f"known labels are {', '.join(map(repr, self.classes_.tolist()))}."
+            )
+        codes = np.searchsorted(self.classes_, labels.classes)[labels.y_seen]
+        return self._ensemble.confidence(rows, codes)
+
+    def save(self, path: Any) -> None:
+        """Write a model folder that ``alignset.load_model`` reads; nothing in it is pickled."""
+        check_is_fitted(self)
+        # found when it is called: the workflow stands on this layer, not under it
+        import_module("alignset.workflow.folder").save_estimator(self, path)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that sparse rows are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(np.random.default_rng(random_state).integers(2**31))

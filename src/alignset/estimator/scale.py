@@ -1,0 +1,70 @@
+"""The scale of features: learned from weighted rows, applied block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """What is subtracted from features, and what they are then divided by.
+
+    Parameters
+    ----------
+    centre, spread : float array of shape (D,)
+        Sparse features are divided only.
+
+    Examples
+    --------
+    >>> Scale(np.array([1.0]), np.array([2.0]))(np.array([[5.0]]))
+    array([[2.]])
+    """
+
+    centre: Floats
+    spread: Floats
+
+    def __call__(self, X: Any) -> Any:
+        """Return scaled features in double precision."""
+        if scipy.sparse.issparse(X):
+            return (X @ scipy.sparse.diags_array(1.0 / self.spread)).tocsr()
+        return (X - self.centre) / self.spread
+
+    def trained_rows(self, X: Any, rows: NDArray[np.int64]) -> Any:
+        """Return ``X[rows]`` scaled, in the precision of training."""
+        if scipy.sparse.issparse(X):
+            return self(X[rows]).astype(np.float32)
+        out = np.empty((len(rows), X.shape[1]), dtype=np.float32)
+        for at in _blocks(len(rows)):
+            out[at] = self(X[rows[at]])
+        return out
+
+
+def no_scale(n_features: int) -> Scale:
+    """Return the scale that leaves features as they are."""
+    return Scale(np.zeros(n_features), np.ones(n_features))
+
+
+def learn_scale(X: Any, rows: NDArray[np.int64], weight: Floats) -> Scale:
+    """Scale ``X[rows]`` to mean 0 and standard deviation 1, sparse features to maximum 1."""
+    centre = np.zeros(X.shape[1])
+    if scipy.sparse.issparse(X):
+        spread = abs(X).max(axis=0).toarray().reshape(-1)
+    else:  # block by block: a copy of a large table is what there may be no memory for
+        blocks = [(rows[at], weight[at]) for at in _blocks(len(rows))]
+        centre = sum(w @ X[r] for r, w in blocks) / weight.sum()
+        square = sum(w @ (X[r] - centre) ** 2 for r, w in blocks)
+        spread = np.sqrt(square / weight.sum())
+    # a constant column's mean is off by rounding, which must not become its unit
+    rounding = len(weight) * np.finfo(np.float64).eps * abs(centre)
+    return Scale(centre, np.where(spread > rounding, spread, 1.0))
+
+
+def _blocks(n: int, size: int = 1 << 16) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, n, size)]
