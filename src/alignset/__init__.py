@@ -29,6 +29,7 @@ _HOME = {
     "aueoc": "alignset.evaluate",
     "harmonic_mean": "alignset.evaluate",
     "Alignment": "alignset.methods",
+    "JointAlignment": "alignset.methods",
     "Standard": "alignset.methods",
 }
 """Public name -> the module it is imported from when first asked for."""
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from alignset.evaluate import auroc as auroc
     from alignset.evaluate import harmonic_mean as harmonic_mean
     from alignset.methods import Alignment as Alignment
+    from alignset.methods import JointAlignment as JointAlignment
     from alignset.methods import Standard as Standard
     from alignset.noise import flip_by_features as flip_by_features
     from alignset.split import Problem as Problem
