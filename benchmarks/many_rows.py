@@ -18,7 +18,7 @@ import measure
 import numpy as np
 from sklearn.neural_network import MLPClassifier
 
-from alignset import NoisyLabelClassifier
+from alignset import Alignment, NoisyLabelClassifier
 from alignset.estimator import ROWS_PER_BATCH
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -44,7 +44,8 @@ def work(job: dict) -> dict[str, float]:
             model = MLPClassifier((100, 100), batch_size=batch, max_iter=epochs, tol=0)
             model.fit(X[:n].astype(np.float32), y[:n])
         else:
-            clf = NoisyLabelClassifier(n_configs=1, max_epochs=epochs, patience=99, random_state=0)
+            settings = {"n_configs": 1, "max_epochs": epochs, "patience": 99, "random_state": 0}
+            clf = NoisyLabelClassifier(Alignment(), **settings)
             clf.fit(X[:n], y[:n], y_true=truth[:n], groups=group[:n])
         return time.perf_counter() - start
 

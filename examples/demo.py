@@ -2,7 +2,7 @@
 
     make demo        or        python examples/demo.py [--out out]
 
-Trains Standard, the two-stage method and the clean-label bound on the published synthetic data
+Trains Standard, the paper's method, the joint model and the clean-label bound on the published data
 (30 % of the majority's and 50 % of the minority's labels flipped), prints what they reach on test
 data, and draws how well the learned confidence tells wrong labels from right ones.
 """
@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 from alignset.data import make_synthetic_released
 from alignset.engine import Fits, Trainer, draw_configs
 from alignset.evaluate import Summary, auroc, equalized_odds, summarize
-from alignset.methods import Alignment, Standard
+from alignset.methods import Alignment, JointAlignment, Standard
 from alignset.noise import flip_by_features
 from alignset.split import Problem, split
 
@@ -60,8 +60,8 @@ def draw(fits: dict[str, Fits], problems: list[Problem], path: Path) -> None:
     left.set(xlabel="threshold τ", ylabel="equalized odds EO(τ)", ylim=(0.75, 1.005))
     left.set_title("How even: the same error rates in both groups = 1")
     left.legend(frameon=False)
-    train, best = problem.train, fits["Alignment"].best()[0]
-    beta = fits["Alignment"].confidence(train.X, train.y_seen)[best]
+    train, best = problem.train, fits["Joint"].best()[0]
+    beta = fits["Joint"].confidence(train.X, train.y_seen)[best]
     wrong = train.y_seen != problem.truth
     hidden = ~train.reviewed
     bins = np.linspace(0, 1, 31)
@@ -84,6 +84,7 @@ def main() -> None:
     plans = {
         "Standard": (Standard(), problems),
         "Alignment": (Alignment(), problems),
+        "Joint": (JointAlignment(), problems),
         "Clean labels": (Standard(), [p.fully_reviewed() for p in problems]),
     }
     trainer, fits = Trainer(hidden=100), {}

@@ -33,6 +33,7 @@ METRICS = (
 PLACE = ["experiment", "dataset", "x"]
 PAIRS = (
     ("joint", "proposed"), ("joint", "standard"), ("joint", "csidn"), ("joint", "clean"),
+    ("joint", "standard_by_likelihood"), ("standard_by_likelihood", "standard"),
     ("joint_folds", "joint"), ("proposed_folds", "proposed"),
     ("joint_ensemble", "joint"), ("proposed_ensemble", "proposed"), ("joint_cells", "joint"),
     ("joint_cells", "proposed"), ("joint_equal", "joint"), ("joint_by_score", "joint"),
@@ -74,6 +75,8 @@ def read(store: Path) -> pd.DataFrame:
     frame["hm_rank"] = 2 * a * b / (a + b)
     # cross-fitting on Adult and COMPAS is a grid of its own with the same problems
     frame["experiment"] = frame["experiment"].replace("beyond_folds", "beyond_size")
+    by_likelihood = frame["protocol"].str.endswith("by-likelihood")
+    frame.loc[by_likelihood, "method"] += "_by_likelihood"
     return frame
 
 

@@ -32,7 +32,7 @@ FILE_WIDTH = 120
     "groups", "--group", multiple=True, metavar="COLUMN", help="Several mean their intersections."
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder.")
-@click.option("--method", default="alignment", show_default=True, help="See `alignset methods`.")
+@click.option("--method", default="joint", show_default=True, help="See `alignset methods`.")
 @click.option("--configs", type=click.IntRange(1), default=20, show_default=True,
               help="Size of the random search of every model.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(2), default=3, show_default=True,

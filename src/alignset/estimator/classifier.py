@@ -21,8 +21,6 @@ from alignset.estimator import search
 from alignset.estimator.rates import noise_rates, switches
 from alignset.estimator.scale import learn_scale, no_scale
 from alignset.estimator.warn import method_for, warn_of_gaps, warn_of_switches
-from alignset.evaluate.ranked import odds_over_fpr
-from alignset.evaluate.validation import HarmonicMean
 from alignset.labels import encode_groups, encode_labels
 from alignset.methods import JointAlignment, Method
 from alignset.split import Part, Problem
@@ -258,10 +256,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         trainer = Trainer(
             hidden=self.hidden,
             backbone=self.backbone,
-            # by rank: over thresholds, EO is best where all probabilities are alike
-            score=HarmonicMean(odds_over_fpr),
+            score=search.score_of(method),
             max_epochs=self.max_epochs,
-            n_batches=search.n_batches(max(len(p.train) for p in problems)),
+            **search.n_batches(problems),
             stopping=Patience(self.patience),
             device=self.device,
             n_jobs=effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),

@@ -11,13 +11,17 @@ import numpy as np
 
 from alignset.engine import Fits, Trainer
 from alignset.engine.ensemble import best_configs, fold_means
+from alignset.engine.train import Score
 from alignset.engine.trainer import Progress
-from alignset.methods import Method
+from alignset.evaluate.ranked import odds_over_fpr
+from alignset.evaluate.validation import HarmonicMean, LogLikelihood
+from alignset.methods import Method, Standard
 from alignset.split import Part, Problem, hold_out, review_weights
 from alignset.split.folds import deal, take, weights
 from alignset.split.review import Mask
 
 ROWS_PER_BATCH = 2000  # of a large data set; a small one is cut into five batches
+REVIEWED_PER_BATCH = 50  # in stages that see reviewed rows alone
 HELD_OUT_SHARE = 0.2  # validates on observed labels where no row was reviewed
 MIN_ROWS_TO_HOLD_OUT = 40  # with fewer rows nothing is held out; training runs its full length
 
@@ -64,9 +68,20 @@ def can_train(method: Method, problem: Problem) -> bool:
     return True
 
 
-def n_batches(n_rows: int) -> int:
-    """Return the number of mini-batches of an epoch."""
-    return max(5, n_rows // ROWS_PER_BATCH)
+def n_batches(problems: Sequence[Problem]) -> dict[str, int]:
+    """Return the numbers of mini-batches of an epoch, over all rows and over reviewed ones."""
+    whole = max(5, max(len(p.train) for p in problems) // ROWS_PER_BATCH)
+    reviewed = max(int(p.train.reviewed.sum()) for p in problems) // REVIEWED_PER_BATCH
+    return {"n_batches": whole, "n_batches_reviewed": min(whole, max(5, reviewed))}
+
+
+def score_of(method: Method) -> Score:
+    """Return what stops and selects: likelihood for Standard, else HM by rank.
+
+    Over thresholds, EO is best where all probabilities are alike; and of few rows the likelihood
+    varies less than a rank, which pays where the loss itself is that likelihood (docs/beyond).
+    """
+    return LogLikelihood() if isinstance(method, Standard) else HarmonicMean(odds_over_fpr)
 
 
 def search_results(fits: Fits, size: int) -> dict[str, Any]:

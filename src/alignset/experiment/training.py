@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from alignset.engine import BlockMean, Fits, FixedLength, Patience, Stopping, Trainer
+from alignset.engine.train import Score
 from alignset.evaluate import (
     aueoc_over_fpr,
     aueoc_released,
@@ -36,7 +37,7 @@ from alignset.stack import MLP
 Advance = Callable[[int], None]
 """Called with a number of replicas that have just been trained."""
 
-_SCORES = {
+_SCORES: dict[str, Score] = {
     "paper": HarmonicMean(odds_over_threshold),
     "fpr": HarmonicMean(odds_over_fpr),
     "released": HarmonicMean(predictive_values_over_fpr),

@@ -55,7 +55,7 @@ def fit_table(
     frame: pd.DataFrame,
     choice: Choice,
     *,
-    method: str = "alignment",
+    method: str = "joint",
     settings: Settings | None = None,
     about: Mapping[str, Any] | None = None,
     advance: Advance | None = None,
@@ -67,7 +67,7 @@ def fit_table(
     frame : DataFrame
     choice : Choice
         Columns, as ``choose_columns`` returns them; ``truth`` must be among them.
-    method : str, default "alignment"
+    method : str, default "joint"
         Name of a method, as ``alignset methods`` lists it.
     settings : Settings, optional
     about : mapping, optional
