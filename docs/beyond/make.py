@@ -271,6 +271,13 @@ class Numbers:
         ]
         return _table(head, rows)
 
+    def metric_table(
+        self, experiment: str, dataset: str, x: float, methods: list[str], metrics: dict[str, str]
+    ) -> str:
+        """Metrics of methods at one place."""
+        rows = [[m, *(self(experiment, dataset, m, x, k) for k in metrics)] for m in methods]
+        return _table(["method", *metrics.values()], rows)
+
     def rule_table(self) -> str:
         """How often each method beat Standard, by the lower bound of the noise rate in A."""
         rows = []
