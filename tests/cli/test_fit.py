@@ -60,7 +60,7 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     assert lines[2].split() == ["group", "reviewed", "wrong", "noise", "rate", "(95", "%)",
                                 "modelled"]  # fmt: skip
     assert [line.split()[0] for line in lines[6:10]] == [
-        "standard", "alignment_only", "standard_plus", "alignment",
+        "standard", "alignment_only", "standard_plus", "joint",
     ]  # fmt: skip
     assert lines[-1] == f"model: {tmp_path / 'm'}"
     model = load_model(tmp_path / "m")
@@ -177,3 +177,19 @@ def test_the_folder_is_described_as_json(tmp_path, capsys):
     manifest = json.loads((tmp_path / "m" / "manifest.json").read_text())
     assert manifest["comparison"] is None
     assert any("too few to compare" in note for note in manifest["notes"])
+
+
+def test_an_ensemble_is_one_model(tmp_path, capsys):
+    write_table(tmp_path / "t.csv")
+    quick = ("--configs", "3", "--folds", "2", "--seed", "3", "--jobs", "1")
+    code, _, err = run(
+        capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *quick, "--ensemble", "2"
+    )
+    assert (code, err) == (0, "")
+    assert load_model(tmp_path / "m").manifest["search"]["averaged"] == 2
+    code, _, err = run(
+        capsys, *arguments(tmp_path / "t.csv", tmp_path / "n"), *quick, "--ensemble", "9"
+    )
+    assert code == 1
+    assert "ensemble" in err
+    assert "9" in err

@@ -61,7 +61,7 @@ def test_onnxruntime_reads_the_table_and_agrees(model, tmp_path):
     np.testing.assert_allclose(run(path, inputs), model.predict_proba(frame), rtol=0, atol=1e-9)
     about = {p.key: p.value for p in onnx.load(path).metadata_props}
     assert json.loads(about["classes"]) == [0, 1, 2]
-    assert about["method"] == "alignment"
+    assert about["method"] == "joint"
     assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]
 
 

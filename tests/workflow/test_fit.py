@@ -63,13 +63,13 @@ def test_a_table_becomes_a_model_that_is_saved_and_loaded(tmp_path):
     manifest = model.manifest
     assert manifest["data"] == {"sha256": "x"}
     assert manifest["rows"] == {"all": 240, "reviewed": 90}
-    assert manifest["search"]["method"] == "alignment"
+    assert manifest["search"]["method"] == "joint"
     assert manifest["comparison"]["sentence"] == fitted.comparison.sentence
     assert set(manifest["comparison"]["scores"]) == {
         "standard",
         "alignment_only",
         "standard_plus",
-        "alignment",
+        "joint",
     }
     rates = manifest["noise_rates"]
     assert sum(r["reviewed"] for r in rates.values()) == 90

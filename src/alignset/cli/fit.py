@@ -35,6 +35,8 @@ FILE_WIDTH = 120
 @click.option("--method", default="joint", show_default=True, help="See `alignset methods`.")
 @click.option("--configs", type=click.IntRange(1), default=20, show_default=True,
               help="Size of the random search of every model.")  # fmt: skip
+@click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
+              help="Average so many of the best configs: better calibrated.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(2), default=3, show_default=True,
               help="Parts of the reviewed rows; models score what they did not see.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -55,6 +57,7 @@ def command(
     out: Path,
     method: str,
     configs: int,
+    ensemble: int,
     folds: int,
     seed: int,
     device: str,
@@ -73,7 +76,9 @@ def command(
     """
     method = describe(method).name
     check_folder(out, overwrite=overwrite)
-    settings = Settings(n_configs=configs, folds=folds, seed=seed, device=device, n_jobs=jobs)
+    settings = Settings(
+        n_configs=configs, ensemble=ensemble, folds=folds, seed=seed, device=device, n_jobs=jobs
+    )
     frame = read_table(table)
     choice = choose_columns(
         frame, label=label, truth=truth, groups=groups, id=id_, probability=probability,

@@ -47,6 +47,8 @@ class Settings:
     hidden, max_epochs : int, default 100 and 200
     n_boot : int, default 1000
         Resamples of an interval.
+    ensemble : int, default 1
+        Best configs of the search that every model averages.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Settings:
     hidden: int = 100
     max_epochs: int = 200
     n_boot: int = 1000
+    ensemble: int = 1
 
     def __post_init__(self) -> None:
         if self.device == "cuda" and not torch.cuda.is_available():
@@ -76,6 +79,7 @@ class Settings:
             n_configs=self.n_configs,
             hidden=self.hidden,
             max_epochs=self.max_epochs,
+            ensemble=self.ensemble,
             standardize=False,
             device=self.device,
             n_jobs=self.n_jobs,
@@ -295,7 +299,8 @@ def _sentence(
             verdict, advice = "is not better than", f", but keep it:{told}"
     elif _rank(other) < _rank(asked):
         verdict, advice = "is not better than", f", so use the simpler model: --method {other}."
-        advice += "" if expected is None or expected.clear else told
+        if expected is not None and not expected.clear:
+            advice += f"{told} That is not clear enough to decide."
     else:
         verdict, advice = "is behind", f", so use --method {other}."
     difference = gain(other, asked)
