@@ -11,7 +11,7 @@ from alignset.stack import native
 def sources(tmp_path, monkeypatch):
     """A folder of C files and an empty cache."""
     monkeypatch.delenv("ALIGNSET_NATIVE", raising=False)
-    monkeypatch.setattr(native.pooch, "os_cache", lambda name: tmp_path / "cache")
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
     monkeypatch.setattr(native.resources, "files", lambda package: tmp_path)
     native.library.cache_clear()
     yield tmp_path

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from alignset.data.table import Table
 from alignset.labels import encode_groups, encode_labels
+
+if TYPE_CHECKING:
+    from alignset.data.table import Table
 
 
 def from_arrays(
@@ -45,6 +46,10 @@ def from_arrays(
     >>> from_arrays(np.eye(4), ["no", "yes", "no", "yes"], ["f", "m", "f", "m"])
     Table('arrays', 4 rows x 4 features, 2 classes, groups f, m)
     """
+    import pandas as pd
+
+    from alignset.data.table import Table
+
     X = np.asarray(X) if isinstance(X, (list, tuple)) else X
     columns = X.columns if isinstance(X, pd.DataFrame) else range(X.shape[1])
     labels = encode_labels(y if y_seen is None else y_seen, None if y_seen is None else y)

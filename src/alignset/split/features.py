@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
 
@@ -37,7 +36,7 @@ def _refuse(count: int, row: int) -> None:
 def _as_numbers(X: Any) -> Any:
     try:
         with np.errstate(over="ignore"):
-            if isinstance(X, pd.DataFrame):
+            if hasattr(X, "iloc"):  # a DataFrame of pandas, which need not be imported for this
                 return X.to_numpy(dtype=np.float32, na_value=np.nan)
             return np.asarray(X).astype(np.float32)
     except (TypeError, ValueError) as problem:

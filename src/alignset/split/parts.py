@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from alignset.data.table import Table
 from alignset.labels import UNREVIEWED
 from alignset.split.features import as_float32
 from alignset.split.problem import Part, Problem
 from alignset.split.review import Mask, hold_out, pick, review_counts
 from alignset.split.units import Codes, Units, check_share, units_of
+
+if TYPE_CHECKING:  # the loaders beside it need what training does not
+    from alignset.data.table import Table
 
 
 def split(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
@@ -45,6 +44,8 @@ def units_of(group: Codes, individuals: Any, n_groups: int | None = None) -> Uni
                 f"individuals has shape {who.shape} but there are {len(group)} rows; "
                 "pass one per row."
             )
+        import pandas as pd
+
         of_row = pd.factorize(who)[0].astype(np.int64)
         nobody = of_row < 0
         if nobody.any():

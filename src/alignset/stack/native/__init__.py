@@ -21,8 +21,6 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-import pooch
-
 logger = logging.getLogger(__name__)
 
 # not -ffast-math: it would change how the whole process rounds, and NaN must stay NaN
@@ -74,6 +72,8 @@ def _compiled(name: str, compiler: list[str]) -> Path:
 
 def _private_folder() -> Path:
     """Return the folder of compiled code, which nobody else may write to."""
+    import pooch  # here, since it brings all that downloads need
+
     folder = Path(pooch.os_cache("alignset")) / "native"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     state = folder.stat()
