@@ -235,3 +235,17 @@ def test_wide_sparse_features_are_never_densified_and_change_nothing(monkeypatch
     dense, sparse = fits
     assert torch.equal(dense.epochs, sparse.epochs)
     torch.testing.assert_close(dense.score, sparse.score, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+def test_tf32_holds_while_training_and_no_longer(tf32):
+    seen = []
+
+    def score(prob, y, group, where, n_groups):
+        seen.append(torch.backends.cuda.matmul.allow_tf32)
+        return prob[..., 0, 0]
+
+    before = torch.backends.cuda.matmul.allow_tf32
+    Trainer(hidden=4, max_epochs=1, score=score, tf32=tf32).fit(Standard(), [make_problem()])
+    assert set(seen) == {tf32}
+    assert torch.backends.cuda.matmul.allow_tf32 == before

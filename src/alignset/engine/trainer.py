@@ -80,6 +80,7 @@ class Trainer:
     chunk: int | None = None
     n_jobs: int | None = None
     n_batches_reviewed: int | None = None
+    tf32: bool = False
 
     def __post_init__(self) -> None:
         for name in ("max_epochs", "n_batches", "chunk", "n_jobs", "n_batches_reviewed"):
@@ -137,7 +138,8 @@ class Trainer:
             report.add(trained.score.numel())
             return trained
 
-        with _threads_restored():
+        with _settings_restored():
+            torch.backends.cuda.matmul.allow_tf32 = self.tf32
             if self.device == "cpu":
                 with ThreadPoolExecutor(min(cores, len(jobs))) as pool:
                     parts = list(pool.map(train, jobs))
@@ -181,12 +183,14 @@ class _Report:
 
 
 @contextmanager
-def _threads_restored() -> Iterator[None]:
-    before = torch.get_num_threads()
+def _settings_restored() -> Iterator[None]:
+    """Leave torch as the caller had it."""
+    threads, tf32 = torch.get_num_threads(), torch.backends.cuda.matmul.allow_tf32
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(threads)
+        torch.backends.cuda.matmul.allow_tf32 = tf32
 
 
 def _even(n: int, at_most: int) -> int:
