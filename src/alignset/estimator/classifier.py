@@ -253,12 +253,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _search(self, method: Method, problems: list[Problem], seed: int) -> None:
         others = draw_configs(self._space(method), self.n_configs - 1, seed)
+        n_batches, n_batches_reviewed = search.n_batches(problems)
         trainer = Trainer(
             hidden=self.hidden,
             backbone=self.backbone,
             score=search.score_of(method),
             max_epochs=self.max_epochs,
-            **search.n_batches(problems),
+            n_batches=n_batches,
+            n_batches_reviewed=n_batches_reviewed,
             stopping=Patience(self.patience),
             device=self.device,
             n_jobs=effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),

@@ -68,11 +68,11 @@ def can_train(method: Method, problem: Problem) -> bool:
     return True
 
 
-def n_batches(problems: Sequence[Problem]) -> dict[str, int]:
+def n_batches(problems: Sequence[Problem]) -> tuple[int, int]:
     """Return the numbers of mini-batches of an epoch, over all rows and over reviewed ones."""
     whole = max(5, max(len(p.train) for p in problems) // ROWS_PER_BATCH)
     reviewed = max(int(p.train.reviewed.sum()) for p in problems) // REVIEWED_PER_BATCH
-    return {"n_batches": whole, "n_batches_reviewed": min(whole, max(5, reviewed))}
+    return whole, min(whole, max(5, reviewed))
 
 
 def score_of(method: Method) -> Score:
