@@ -34,6 +34,7 @@ PLACE = ["experiment", "dataset", "x"]
 PAIRS = (
     ("joint", "proposed"), ("joint", "standard"), ("joint", "csidn"), ("joint", "clean"),
     ("joint", "standard_by_likelihood"), ("standard_by_likelihood", "standard"),
+    *(("joint", m) for m in ("glc", "sln_filter", "js", "transition", "fair_gpl")),
     ("joint_folds", "joint"), ("proposed_folds", "proposed"),
     ("joint_ensemble", "joint"), ("proposed_ensemble", "proposed"), ("joint_cells", "joint"),
     ("joint_cells", "proposed"), ("joint_equal", "joint"), ("joint_by_score", "joint"),
