@@ -14,13 +14,12 @@ from pathlib import Path
 
 import figures
 import jinja2
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from alignset.cli.report import write_text
 from alignset.experiment import Store, expand, load_experiments
 from alignset.experiment.problems import build_problem
+from alignset.report import statistics
 from alignset.split.folds import pooled
 from alignset.workflow.proportion import wilson
 
@@ -89,33 +88,14 @@ def paired(cells: pd.DataFrame) -> pd.DataFrame:
             wide = own.pivot(index="seed", columns="method", values=metric)
             for method, rival in dict.fromkeys(PAIRS):
                 if method in wide and rival in wide:
-                    rows.append(
-                        [*place, method, rival, metric, *_paired(wide[method] - wide[rival])]
-                    )
+                    d = statistics.paired(wide[method] - wide[rival])
+                    found = (d.mean, d.low, d.high, d.p, d.n)
+                    rows.append([*place, method, rival, metric, *found])
     names = [*PLACE, "method", "rival", "metric", "difference", "low", "high", "p", "n"]
     table = pd.DataFrame(rows, columns=names)
     compared = table.groupby(["method", "rival", "metric"])["p"]
-    table["p_holm"] = compared.transform(lambda p: _holm(p.to_numpy()))
+    table["p_holm"] = compared.transform(lambda p: statistics.holm(p.tolist()))
     return table
-
-
-def _paired(difference: pd.Series) -> tuple[float, float, float, float, int]:
-    d = difference.dropna().to_numpy()
-    if len(d) < 2 or d.std() == 0:
-        return (float(d.mean()) if len(d) else np.nan, *(np.nan,) * 3, len(d))
-    test = stats.ttest_1samp(d, 0.0)
-    low, high = test.confidence_interval(0.95)
-    return float(d.mean()), float(low), float(high), float(test.pvalue), len(d)
-
-
-def _holm(p: np.ndarray) -> np.ndarray:
-    """Adjust p values for their number; NaN stays."""
-    order = np.argsort(p)
-    known = int((~np.isnan(p)).sum())
-    steps = p[order][:known] * np.arange(known, 0, -1)
-    adjusted = np.full(len(p), np.nan)
-    adjusted[order[:known]] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted
 
 
 def rule(cells: pd.DataFrame) -> pd.DataFrame:

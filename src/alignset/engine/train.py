@@ -15,6 +15,7 @@ from alignset.engine.stacked import Stacked, Weights
 from alignset.engine.stopping import FixedLength, Stopping
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.split import Part, Problem
+from alignset.split.folds import take
 from alignset.stack import Backbone, Grid
 from alignset.stack.workspace import workspace
 
@@ -156,7 +157,7 @@ class Training:
     def _stage_rows(self, stage: Stage) -> Rows:
         parts = self.parts
         if stage.rows == "alignment":
-            parts = [_reviewed_only(p) for p in parts]
+            parts = [take(p, p.reviewed) for p in parts]
         return self._rows(parts, self._n_batches(stage))
 
     def _n_batches(self, stage: Stage) -> int:
@@ -255,9 +256,3 @@ def _own(grad: Tensor) -> Tensor:
 def kind_of(problem: Problem) -> Kind:
     """Return what other problems must share to be stacked with this one."""
     return Kind(problem.n_features, problem.n_classes, problem.n_groups)
-
-
-def _reviewed_only(part: Part) -> Part:
-    keep = part.reviewed
-    weight = None if part.weight is None else part.weight[keep]
-    return Part(part.X[keep], part.y_seen[keep], part.y_true[keep], part.group[keep], weight)

@@ -12,6 +12,7 @@ import pandas as pd
 from alignset.data import Table, nhanes_pipeline
 from alignset.data.synthetic import RELEASED_SEED
 from alignset.experiment.datasets import Coefficients, draw_table
+from alignset.experiment.records import fitting_of
 from alignset.noise import Noise, flip_by_features, flip_by_group, flip_uniform
 from alignset.split import Part, Problem, split, weigh_review
 
@@ -45,15 +46,9 @@ def build_problem(recipe: Mapping[str, Any]) -> Problem:
     table, coefficients = draw_table(
         data, _stream(seed, 0) if redraw else _FIRST_DRAW.get(data["source"], 0)
     )
-    noise = recipe["noise"]
-    observed = noise["kind"] == "observed"
-    seen = (
-        None
-        if observed
-        else flip(table, noise, coefficients, seed=_stream(seed if redraw else 0, 1))
-    )
-    problem = split_table(table, seen, review, seed)
-    how = recipe.get("fitting", {}).get("review_weights")
+    y_seen = flip(table, recipe["noise"], coefficients, seed=_stream(seed if redraw else 0, 1))
+    problem = split_table(table, y_seen, review, seed)
+    how = fitting_of(recipe)["review_weights"]
     if how is not None:
         return weigh_review(problem, how)
     return problem.fully_reviewed() if recipe["method"]["fully_reviewed"] else problem
@@ -85,12 +80,16 @@ def _rows_of(table: Table, part: Part) -> pd.DataFrame:
 
 def flip(
     table: Table, noise: Mapping[str, Any], coefficients: Coefficients, *, seed: int
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+) -> np.ndarray[Any, np.dtype[np.int64]] | None:
     """Return the observed labels; official test rows keep theirs, which nobody looks at.
+
+    Where nothing is to be flipped, they are the table's own.
 
     Rates hold among the rows that can train: were the test rows flipped along, 1 000 drawn rows
     would have the rate only on average.
     """
+    if noise["kind"] == "observed":
+        return table.observed
     rows = np.ones(len(table), dtype=bool) if table.test is None else ~table.test
     X, y, group = table.X[rows], table.y[rows], table.group[rows]
     y_seen = table.y.astype(np.int64)

@@ -79,8 +79,7 @@ class Cell:
     @property
     def replicas(self) -> int:
         """Number of trainings the cell takes."""
-        folds = self.recipe.get("fitting", {}).get("folds", 1)
-        return int(self.recipe["search"]["configs"]) * int(folds)
+        return int(self.recipe["search"]["configs"]) * int(fitting_of(self.recipe)["folds"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +112,11 @@ class Record:
     score: float | None = None
     epochs: tuple[int, ...] = ()
     seconds: float = 0.0
+
+
+def fitting_of(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a recipe's method is fitted; what it does not say is one search, unweighted."""
+    return {"folds": 1, "ensemble": 1, "review_weights": None, **recipe.get("fitting", {})}
 
 
 def as_json(value: Any) -> str:

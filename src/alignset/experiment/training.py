@@ -29,7 +29,7 @@ from alignset.evaluate.ranked import (
 from alignset.evaluate.validation import HarmonicMean, LogLikelihood
 from alignset.experiment.methods import Variant, draw_variants
 from alignset.experiment.problems import build_problem
-from alignset.experiment.records import Cell, Record
+from alignset.experiment.records import Cell, Record, fitting_of
 from alignset.methods import Method
 from alignset.split import Part, Problem, cross_fit
 from alignset.stack import MLP
@@ -94,7 +94,7 @@ def train_cohort(
         except ValueError as error:
             failed[cell.key] = str(error)
     trainer = build_trainer(cells[0].recipe["trainer"], device, n_jobs)
-    size = cells[0].recipe.get("fitting", {}).get("ensemble", 1)
+    size = fitting_of(cells[0].recipe)["ensemble"]
     choices = _train(trainer, variants, list(problems.values()), size, advance)
     chosen = dict(zip(problems, choices, strict=True))
     if advance is not None:
@@ -130,7 +130,7 @@ def build_trainer(plain: Mapping[str, Any], device: str, n_jobs: int | None) -> 
 def _folds(recipe: Mapping[str, Any], method: Method) -> list[Problem]:
     """Build a cell's problem, or the problems it is cross-fitted on."""
     problem = build_problem(recipe)
-    n_folds = recipe.get("fitting", {}).get("folds", 1)
+    n_folds = fitting_of(recipe)["folds"]
     folds = [problem] if n_folds == 1 else cross_fit(problem, n_folds)
     for fold in folds:
         method.check(fold)

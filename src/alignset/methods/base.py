@@ -96,12 +96,21 @@ class Batch:
         """1 where the observed label is the true one; meaningful on A only (..., B)."""
         return (self.y_seen == self.y_true).to(self.x.dtype)
 
+    def onehot(self, label: Tensor) -> Tensor:
+        """One-hot labels (..., B, K) of codes (..., B); zero where there is none."""
+        classes = torch.arange(self.n_classes, device=label.device).unsqueeze(-1)
+        # rows contiguous, as in what networks answer: mixed layouts are several times slower
+        return (label.unsqueeze(-2) == classes).to(self.x.dtype).mT
+
     @cached_property
     def seen_onehot(self) -> Tensor:
         """One-hot observed label (..., B, K)."""
-        classes = torch.arange(self.n_classes, device=self.y_seen.device).unsqueeze(-1)
-        # rows contiguous, as in what networks answer: mixed layouts are several times slower
-        return (self.y_seen.unsqueeze(-2) == classes).to(self.x.dtype).mT
+        return self.onehot(self.y_seen)
+
+    @cached_property
+    def true_onehot(self) -> Tensor:
+        """One-hot true label (..., B, K); zero for rows nobody reviewed."""
+        return self.onehot(self.y_true)
 
     @cached_property
     def membership(self) -> Tensor:

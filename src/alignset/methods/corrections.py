@@ -27,8 +27,7 @@ MAX_LOSS = 16.0
 def count_transitions(nets: Nets, b: Batch, h: Hyper) -> Facts:
     """T^ (..., K, K) from the (true, observed) pairs on A, one added to every count."""
     del nets, h
-    classes = torch.arange(b.n_classes, device=b.y_true.device)
-    truth = (b.y_true.unsqueeze(-1) == classes) * b.aligned.unsqueeze(-1)  # (..., B, K)
+    truth = b.true_onehot * b.aligned.unsqueeze(-1)  # (..., B, K)
     counts = truth.mT @ b.seen_onehot + 1.0
     T = counts / counts.sum(-1, keepdim=True)
     return Facts(replica={"T": T, "T_inverse": damped_inverse(T)})

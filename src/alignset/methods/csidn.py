@@ -154,8 +154,7 @@ class CSIDN(Method):
     @staticmethod
     def alpha(b: Batch) -> Tensor:
         """alpha_ij (..., K, K): share of j among A's wrong labels of class i; diagonal zero."""
-        classes = torch.arange(b.n_classes, device=b.y_true.device)
-        true = (b.y_true.unsqueeze(-1) == classes) * b.aligned.unsqueeze(-1)  # (..., N, K)
+        true = b.true_onehot * b.aligned.unsqueeze(-1)  # (..., N, K)
         off = 1.0 - torch.eye(b.n_classes, dtype=b.weight.dtype, device=b.weight.device)
         count = (true.mT @ b.seen_onehot + 1.0) * off
         return count / count.sum(-1, keepdim=True)

@@ -76,5 +76,4 @@ class ELR(Method):
 def empty_memory(nets: Nets, b: Batch, h: Hyper) -> Facts:
     """Start with t = 0, and e_y on A."""
     del nets, h
-    classes = torch.arange(b.n_classes, device=b.y_true.device)
-    return Facts(row={"memory": (b.y_true.unsqueeze(-1) == classes).to(b.weight.dtype)})
+    return Facts(row={"memory": b.true_onehot})

@@ -106,10 +106,8 @@ class FairGPL(Method):
     def delta(self, b: Batch) -> Tensor:
         """Delta_z (..., G): how much the observed label still says of the true one."""
         inside = b.aligned_membership  # (..., B, G)
-        classes = torch.arange(b.n_classes, device=b.y_true.device)
-        true = (b.y_true.unsqueeze(-1) == classes).to(b.weight.dtype)  # (..., B, K)
-        size = inside.mT @ true  # (..., G, K)
-        right = inside.mT @ (true * b.seen_onehot)
+        size = inside.mT @ b.true_onehot  # (..., G, K)
+        right = inside.mT @ (b.true_onehot * b.seen_onehot)
         # a group nobody reviewed is taken for the average one
         unknown = size.sum(-1, keepdim=True) == 0
         size = torch.where(unknown, size.sum(-2, keepdim=True), size)

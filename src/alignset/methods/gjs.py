@@ -142,9 +142,7 @@ class GJS(Method):
     @staticmethod
     def cross_entropy(log_p: Tensor, b: Batch) -> Tensor:
         """Cross entropy against the known label (..., B), averaged over views (..., V, B, K)."""
-        classes = torch.arange(b.n_classes, device=b.y_known.device).unsqueeze(-1)
-        known = (b.y_known.unsqueeze(-2) == classes).mT  # (..., B, K)
-        return -(log_p.mean(-3) * known).sum(-1)
+        return -(log_p.mean(-3) * b.onehot(b.y_known)).sum(-1)
 
     @staticmethod
     def divergence(log_p: Tensor, label: Tensor, pi: Tensor) -> Tensor:

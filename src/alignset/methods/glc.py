@@ -100,9 +100,7 @@ def observed_fit(nets: Nets, b: Batch, h: Hyper) -> Tensor:
 
 def _sums_by_class(values: Tensor, b: Batch, rows: Tensor) -> Tensor:
     """Sum values (..., B, K) over the rows of each true class (..., K, K)."""
-    classes = torch.arange(b.n_classes, device=rows.device)
-    truth = (b.y_true.unsqueeze(-1) == classes) * rows.unsqueeze(-1)  # (..., B, K)
-    return truth.mT @ values
+    return (b.true_onehot * rows.unsqueeze(-1)).mT @ values
 
 
 def _row_means(sums: Tensor, otherwise: Tensor) -> Tensor:

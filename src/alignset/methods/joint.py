@@ -153,7 +153,7 @@ class JointAlignment(Method):
     def count(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """T^ (..., G, K, K), the transition matrix of each group, and |A| (...)."""
         del nets
-        pairs = onehot(b.y_known, b).unsqueeze(-2) * b.seen_onehot.mT.unsqueeze(-3)
+        pairs = b.true_onehot.mT.unsqueeze(-2) * b.seen_onehot.mT.unsqueeze(-3)
         flat = b.aligned_membership.mT @ pairs.flatten(-3, -2).mT  # (..., G, K*K)
         counts = flat.reshape(*flat.shape[:-1], b.n_classes, b.n_classes)
         eye = torch.eye(b.n_classes, dtype=counts.dtype, device=counts.device)
@@ -175,14 +175,8 @@ def log_joint(logits: Tensor, log_T: Tensor, b: Batch) -> Tensor:
 
 def log_error(log_T: Tensor, b: Batch) -> Tensor:
     """Log P(y~ | y, x) (..., B) of reviewed rows."""
-    true = onehot(b.y_known, b).unsqueeze(-2)
+    true = b.true_onehot.mT.unsqueeze(-2)
     return ((log_T * true).sum(-3) * b.seen_onehot.mT).sum(-2)
-
-
-def onehot(y: Tensor, b: Batch) -> Tensor:
-    """One-hot labels, rows contiguous (..., K, B)."""
-    classes = torch.arange(b.n_classes, device=y.device).unsqueeze(-1)
-    return (y.unsqueeze(-2) == classes).to(b.x.dtype)
 
 
 def _rows_to_one(matrix: Tensor) -> Tensor:

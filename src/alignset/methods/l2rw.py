@@ -80,8 +80,7 @@ class LearningToReweight(Method):
         """Weight of each reviewed row in L_A (..., B), evened out over classes and groups."""
         cells = b.aligned.unsqueeze(-1)
         if self.balanced:
-            classes = torch.arange(b.n_classes, device=b.y_true.device)
-            cells = cells * (b.y_true.unsqueeze(-1) == classes)
+            cells = cells * b.true_onehot
         if self.per_group:
             groups = torch.arange(b.n_groups, device=b.group.device)
             mine = b.group.unsqueeze(-1) == groups
