@@ -22,7 +22,7 @@ from alignset.engine import draw_configs
 from alignset.evaluate.validation import HarmonicMean
 from alignset.methods import Alignment, Standard
 from alignset.noise import flip_by_features
-from alignset.split import Problem, split
+from alignset.rows import Problem, split
 
 N_BATCHES = 5
 METHODS = {"Standard": Standard(), "Alignment": Alignment()}

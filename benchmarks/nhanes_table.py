@@ -35,9 +35,9 @@ for _name in ("pooch", "requests"):  # they only download, and the file is alrea
 from alignset.data import Table, load_nhanes, undiagnosed_by_group
 from alignset.engine import Trainer, draw_configs
 from alignset.evaluate import summarize
-from alignset.experiment.problems import split_table
 from alignset.methods.registry import describe, get_method
-from alignset.split import Problem
+from alignset.rows import Problem
+from alignset.study.problems import split_table
 
 METHODS = (
     "standard", "alignment_only", "standard_plus", "glc", "irbl", "confident", "csidn", "alignment",

@@ -21,7 +21,7 @@ from alignset.engine import FixedLength
 from alignset.engine.train import Recipe, Training
 from alignset.evaluate.validation import HarmonicMean
 from alignset.methods import Standard
-from alignset.split import Part, Problem
+from alignset.rows import Part, Problem
 from alignset.stack import MLP
 from alignset.stack.threads import team
 

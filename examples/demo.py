@@ -26,7 +26,7 @@ from alignset.engine import Fits, Trainer, draw_configs
 from alignset.evaluate import Summary, auroc, equalized_odds, summarize
 from alignset.methods import Alignment, JointAlignment, Standard
 from alignset.noise import flip_by_features
-from alignset.split import Problem, split
+from alignset.rows import Problem, split
 
 SEEDS, CONFIGS, RATES = 3, 10, (0.3, 0.5)
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from alignset.labels import UNREVIEWED
-from alignset.split import Part, Problem
+from alignset.rows import Part, Problem
 
 torch.set_num_threads(1)  # two threads each on a shared core are far slower than one
 

@@ -14,7 +14,7 @@ from alignset.evaluate import auroc
 from alignset.evaluate.validation import HarmonicMean
 from alignset.labels import UNREVIEWED
 from alignset.methods import Standard
-from alignset.split import Part, Problem
+from alignset.rows import Part, Problem
 
 RATES = np.array([0.45, 0.15])
 """P(observed label wrong | true class): 30 % in all."""

@@ -17,11 +17,10 @@ import jinja2
 import pandas as pd
 
 from alignset.cli.report import write_text
-from alignset.experiment import Store, expand, load_experiments
-from alignset.experiment.problems import build_problem
-from alignset.report import statistics
-from alignset.split.folds import pooled
-from alignset.workflow.proportion import wilson
+from alignset.evaluate.proportion import wilson
+from alignset.rows.folds import pooled
+from alignset.study import Store, expand, load_experiments, statistics
+from alignset.study.problems import build_problem
 
 HERE = Path(__file__).parent
 PAPER = HERE.parents[1] / "paper"

@@ -22,17 +22,17 @@ import torch
 from torch import Tensor
 
 from alignset.engine import draw_configs
-from alignset.experiment import Store, expand, load_experiment
-from alignset.experiment.methods import build_method, build_range
-from alignset.experiment.problems import build_problem
-from alignset.experiment.records import Cell
-from alignset.experiment.training import build_trainer, measure
 from alignset.labels import UNREVIEWED
 from alignset.methods import Alignment, FairGPL, Method, SLNFilter, Standard
 from alignset.methods.base import Batch, Hyper, Nets, Stage
-from alignset.split import Part, Problem
-from alignset.split.review import pick
+from alignset.rows import Part, Problem
+from alignset.rows.review import pick
 from alignset.stack import cross_entropy
+from alignset.study import Store, expand, load_experiment
+from alignset.study.methods import build_method, build_range
+from alignset.study.problems import build_problem
+from alignset.study.records import Cell
+from alignset.study.training import build_trainer, measure
 
 HERE = Path(__file__).parent
 PAPER = HERE.parents[1] / "paper/chil2023"

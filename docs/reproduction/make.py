@@ -16,11 +16,10 @@ import jinja2
 import pandas as pd
 
 from alignset.cli.report import write_text
-from alignset.experiment import Store
-from alignset.report import Reproduction
-from alignset.report.publication import load_publication
-from alignset.report.reproduction import save_figures
-from alignset.report.verdicts import Verdicts
+from alignset.study import Reproduction, Store
+from alignset.study.publication import load_publication
+from alignset.study.reproduction import save_figures
+from alignset.study.verdicts import Verdicts
 
 HERE = Path(__file__).parent
 PAPER = HERE.parents[1] / "paper/chil2023"

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from alignset.report import Axis, Bars, Claim, FigureSpec, Publication
-from alignset.report.claims import Test
-from alignset.report.evidence import Contrast, Evidence
-from alignset.report.quantities import (
+from alignset.report import Axis
+from alignset.study import Bars, Claim, FigureSpec, Publication
+from alignset.study.claims import Test
+from alignset.study.evidence import Contrast, Evidence
+from alignset.study.quantities import (
     Line,
     Quantity,
     Where,
@@ -26,7 +27,7 @@ from alignset.report.quantities import (
     contrasts,
     together,
 )
-from alignset.report.rules import Greater, LosesLess, NeverBelow, Rule, Within
+from alignset.study.rules import Greater, LosesLess, NeverBelow, Rule, Within
 
 GAMMA = "\N{GREEK SMALL LETTER GAMMA}"
 

@@ -23,7 +23,7 @@ from alignset.evaluate.ranked import predictive_values_over_fpr
 from alignset.evaluate.validation import HarmonicMean
 from alignset.methods import Alignment, LogUniform, Standard
 from alignset.noise import flip_by_features
-from alignset.split import split
+from alignset.rows import split
 
 RANGES = {"lr": LogUniform(1e-4, 1e-2), "l2": LogUniform(1e-3, 1e-1)}
 ALPHAS = {name: LogUniform(0.1, 10.0) for name in ("alpha_1", "alpha_2", "gamma")}

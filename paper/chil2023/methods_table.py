@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from alignset.experiment.store import Store
+from alignset.study.store import Store
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "methods.md"

@@ -13,10 +13,10 @@ __version__ = "0.1.0"
 
 _HOME = {
     "NoisyLabelClassifier": "alignset.estimator",
-    "load_model": "alignset.workflow.folder",
+    "load_model": "alignset.model.folder",
     "Trainer": "alignset.engine",
-    "Problem": "alignset.split",
-    "Table": "alignset.data",
+    "Problem": "alignset.rows",
+    "Table": "alignset.rows",
     "load_adult": "alignset.data",
     "load_compas": "alignset.data",
     "load_mimic": "alignset.data",
@@ -24,7 +24,7 @@ _HOME = {
     "make_synthetic": "alignset.data",
     "make_synthetic_released": "alignset.data",
     "flip_by_features": "alignset.noise",
-    "review": "alignset.split",
+    "draw_review": "alignset.rows",
     "auroc": "alignset.evaluate",
     "aueoc": "alignset.evaluate",
     "harmonic_mean": "alignset.evaluate",
@@ -48,7 +48,6 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from alignset.data import Table as Table
     from alignset.data import load_adult as load_adult
     from alignset.data import load_compas as load_compas
     from alignset.data import load_mimic as load_mimic
@@ -63,7 +62,8 @@ if TYPE_CHECKING:
     from alignset.methods import Alignment as Alignment
     from alignset.methods import JointAlignment as JointAlignment
     from alignset.methods import Standard as Standard
+    from alignset.model.folder import load_model as load_model
     from alignset.noise import flip_by_features as flip_by_features
-    from alignset.split import Problem as Problem
-    from alignset.split import review as review
-    from alignset.workflow.folder import load_model as load_model
+    from alignset.rows import Problem as Problem
+    from alignset.rows import Table as Table
+    from alignset.rows import draw_review as draw_review

@@ -12,8 +12,8 @@ import pytest
 
 from alignset import load_model
 from alignset.cli import main
-from alignset.workflow import folder
-from alignset.workflow.compare import Settings
+from alignset.fitting.compare import Settings
+from alignset.model import folder
 
 
 def write_table(path, n=150, reviewed=60, seed=0):

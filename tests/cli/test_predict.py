@@ -3,11 +3,11 @@ import pandas as pd
 import pytest
 
 from alignset.cli import main
-from alignset.workflow.columns import choose_columns
-from alignset.workflow.compare import Settings
-from alignset.workflow.fit import fit_table
-from alignset.workflow.folder import save_model
-from alignset.workflow.tables import read_table
+from alignset.fitting.compare import Settings
+from alignset.fitting.fit import fit_table
+from alignset.model.folder import save_model
+from alignset.tables.columns import choose_columns
+from alignset.tables.files import read_table
 
 
 def table(n=60):

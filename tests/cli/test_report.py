@@ -6,8 +6,8 @@ import pytest
 from report.made_up import published_of, small
 
 from alignset.cli import main
-from alignset.experiment.records import METRICS, Cell, Record
-from alignset.experiment.store import Store
+from alignset.study.records import METRICS, Cell, Record
+from alignset.study.store import Store
 
 CLAIMS = Path(__file__).parents[2] / "paper" / "chil2023" / "claims.py"
 RECIPE = {"noise": {}, "review": {}, "search": {"fixed": {}}}

@@ -7,10 +7,10 @@ import pytest
 
 from alignset import NoisyLabelClassifier, load_model
 from alignset.cli import main
-from alignset.workflow.columns import choose_columns
-from alignset.workflow.compare import Settings
-from alignset.workflow.fit import fit_table
-from alignset.workflow.folder import save_model
+from alignset.fitting.compare import Settings
+from alignset.fitting.fit import fit_table
+from alignset.model.folder import save_model
+from alignset.tables.columns import choose_columns
 
 SECRET = "Zanzibar"
 NASTY = "<b>m</b> & co"

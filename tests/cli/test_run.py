@@ -1,5 +1,5 @@
 import pytest
-from experiment.grids import SPEC, write_grid
+from study.grids import SPEC, write_grid
 
 from alignset.cli import main
 

@@ -135,8 +135,8 @@ def test_progress_counts_up_to_all_replicas():
     told = []
     trainer = replace(TRAINER, chunk=2, n_jobs=2)
     trainer.fit(Standard(), problems(), CONFIGS, progress=lambda *n: told.append(n))
-    assert told[-1] == (9, 9)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1] == ("training", 9, 9)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 
 
 def test_fitting_leaves_the_number_of_torch_threads_as_it_was():

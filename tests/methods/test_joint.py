@@ -12,7 +12,7 @@ from alignset.evaluate import auroc
 from alignset.labels import UNREVIEWED
 from alignset.methods import GLC, JointAlignment, Standard
 from alignset.methods.joint import log_error, log_joint
-from alignset.split import Part, Problem
+from alignset.rows import Part, Problem
 from alignset.stack import cross_entropy
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 5])

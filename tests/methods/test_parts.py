@@ -10,7 +10,7 @@ from problems import make_problem
 from alignset.engine import Trainer
 from alignset.engine.rows import FactTable, Kind, Rows
 from alignset.methods import Parts
-from alignset.split import Part
+from alignset.rows import Part
 from alignset.stack import cross_entropy
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 5])

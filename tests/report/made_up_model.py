@@ -1,11 +1,11 @@
 """Made-up facts of a model, measured from a made-up evaluation."""
 
 import pandas as pd
-from workflow.kept import kept
+from fitting.kept import kept
 
+from alignset.fitting.tipping import level_rates, tipping
+from alignset.model.measures import calibration_curves, measure, odds_curves, roc_curves
 from alignset.report.model_facts import LabelAudit, Measured, ModelFacts
-from alignset.workflow.measures import calibration_curves, measure, odds_curves, roc_curves
-from alignset.workflow.tipping import level_rates, tipping
 
 NASTY = '<script>alert("x")</script> & $\\frac{1}$ _m'
 

@@ -8,8 +8,8 @@ import pytest
 from report.browser import chromium
 from report.made_up import fail, published_of, small
 
-from alignset.report import Reproduction
-from alignset.report.publication import load_publication
+from alignset.study import Reproduction
+from alignset.study.publication import load_publication
 
 PAPER = load_publication(Path(__file__).parents[2] / "paper" / "chil2023" / "claims.py")
 pytestmark = pytest.mark.xdist_group("browser")

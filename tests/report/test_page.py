@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 from report.made_up import cells
 
-from alignset.report import Axis, Curves, Page, Section
+from alignset.report import Axis, Page, Section
 from alignset.report.page import DataTable, Facts, Gallery, Prose, Tiles
+from alignset.study import Curves
 
 EVIL = "<script>alert('x')</script>"
 

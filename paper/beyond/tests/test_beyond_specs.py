@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from alignset.experiment import load_experiments
-from alignset.experiment.cells import expand
+from alignset.study import load_experiments
+from alignset.study.cells import expand
 
 HERE = Path(__file__).parents[1]
 DOCS = HERE.parents[1] / "docs/beyond"

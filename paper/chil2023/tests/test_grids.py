@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from alignset.experiment import Local, Store, expand, load_experiment, load_experiments
-from alignset.experiment.datasets import absence
-from alignset.experiment.run import run
+from alignset.study import Local, Store, expand, load_experiment, load_experiments
+from alignset.study.datasets import absence
+from alignset.study.run import run
 
 HERE = Path(__file__).parent.parent
 SPECS = sorted({e.file.name for e in load_experiments(HERE / "all.toml")})

@@ -27,9 +27,9 @@ from alignset.cli.review_options import (
     table_argument,
 )
 from alignset.cli.sample import check_sheet_outputs, write_outputs
-from alignset.workflow.audit import Audit, audit
-from alignset.workflow.folder import load_model
-from alignset.workflow.tables import check_output, read_table, write_table
+from alignset.model.folder import load_model
+from alignset.review.audit import Audit, audit
+from alignset.tables.files import check_output, read_table, write_table
 
 
 @click.command("audit")

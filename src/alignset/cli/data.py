@@ -18,7 +18,7 @@ from alignset.data.cache import FileState, cache_folder, get, inspect
 from alignset.data.fake_mimic import SIZES, write_fake_mimic
 from alignset.data.nhanes import load_nhanes
 from alignset.data.sources import SOURCES, find_source
-from alignset.workflow.tables import check_output, write_table
+from alignset.tables.files import check_output, write_table
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

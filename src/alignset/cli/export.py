@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from alignset.workflow.export import check_onnx, export_onnx
-from alignset.workflow.folder import load_model
+from alignset.model.export import check_onnx, export_onnx
+from alignset.model.folder import load_model
 
 
 @click.command("export")

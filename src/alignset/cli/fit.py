@@ -10,13 +10,13 @@ import click
 from rich.console import Console
 from rich.table import Table as Grid
 
+from alignset.fitting.compare import Comparison, Settings
+from alignset.fitting.fit import Fitted, fit_table
 from alignset.methods.registry import describe
-from alignset.workflow.columns import choose_columns
-from alignset.workflow.compare import Comparison, Settings
-from alignset.workflow.fit import Fitted, fit_table
-from alignset.workflow.folder import check_folder, save_model
-from alignset.workflow.progress import progress_bar
-from alignset.workflow.tables import hash_file, read_table
+from alignset.model.folder import check_folder, save_model
+from alignset.progress import progress_bar
+from alignset.tables.columns import choose_columns
+from alignset.tables.files import hash_file, read_table
 
 FILE_WIDTH = 120
 """Columns where no terminal says how many."""

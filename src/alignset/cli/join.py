@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from alignset.cli.review_options import overwrite_option, table_argument
-from alignset.workflow.join import join
-from alignset.workflow.review_sheet import REVIEWED, read_reviews
-from alignset.workflow.tables import check_output, read_table, write_table
+from alignset.review.join import join
+from alignset.review.sheet import REVIEWED, read_reviews
+from alignset.tables.files import check_output, read_table, write_table
 
 
 @click.command("join")

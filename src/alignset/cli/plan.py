@@ -22,8 +22,8 @@ from alignset.cli.review_options import (
     say,
     table_argument,
 )
-from alignset.workflow.plan import Plan, plan
-from alignset.workflow.tables import read_table
+from alignset.review.plan import Plan, plan
+from alignset.tables.files import read_table
 
 
 @click.command("plan")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from alignset.workflow.folder import load_model
-from alignset.workflow.predict import predict_table
-from alignset.workflow.tables import check_output, read_table, write_table
+from alignset.model.folder import load_model
+from alignset.model.predict import predict_table
+from alignset.tables.files import check_output, read_table, write_table
 
 
 @click.command("predict")

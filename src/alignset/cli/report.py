@@ -10,13 +10,13 @@ import click
 import pandas as pd
 
 from alignset.cli.report_model import gather
-from alignset.experiment.store import Store
-from alignset.report import Display, Page, Publication, Reproduction
+from alignset.report import Display, Page
 from alignset.report.model_page import displays, model_page
-from alignset.report.publication import load_publication
-from alignset.report.reproduction import NO_PUBLICATION, save_figures
-from alignset.report.verdicts import Verdicts
-from alignset.workflow.atomic import new_file
+from alignset.study.publication import Publication, load_publication
+from alignset.study.reproduction import NO_PUBLICATION, Reproduction, save_figures
+from alignset.study.store import Store
+from alignset.study.verdicts import Verdicts
+from alignset.tables.atomic import new_file
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from alignset.fitting.tipping import level_rates, tipping
 from alignset.methods.registry import METHODS, describe
-from alignset.report.model_facts import LabelAudit, Measured, ModelFacts
-from alignset.workflow.audit import Audit, audit
-from alignset.workflow.cells import check_columns
-from alignset.workflow.evaluation import Evaluation
-from alignset.workflow.folder import load_model
-from alignset.workflow.measures import (
+from alignset.model.evaluation import Evaluation
+from alignset.model.fitted import Model
+from alignset.model.folder import load_model
+from alignset.model.measures import (
     calibration_curves,
     measure,
     odds_curves,
     positive,
     roc_curves,
 )
-from alignset.workflow.model import Model
-from alignset.workflow.preprocess import Matrix
-from alignset.workflow.tables import hash_file, read_table
-from alignset.workflow.tipping import level_rates, tipping
+from alignset.report.model_facts import LabelAudit, Measured, ModelFacts
+from alignset.review.audit import Audit, audit
+from alignset.tables.cells import check_columns
+from alignset.tables.files import hash_file, read_table
+from alignset.tables.preprocess import Matrix
 
 RATES = ("group", "rows", "reviewed", "wrong", "rate", "low", "high", "model_rate")
 

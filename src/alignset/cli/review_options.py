@@ -12,8 +12,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table as Grid
 
-from alignset.workflow.design import Allocation, even, neyman, proportional
-from alignset.workflow.proportion import IntervalRule, clopper_pearson, wilson
+from alignset.evaluate.proportion import IntervalRule, clopper_pearson, wilson
+from alignset.review.design import Allocation, even, neyman, proportional
 
 ALLOCATIONS: Mapping[str, Allocation] = {
     "proportional": proportional,

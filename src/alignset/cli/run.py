@@ -19,10 +19,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from alignset.experiment.engines import Dask, Engine, Local
-from alignset.experiment.run import Outcome, run
-from alignset.experiment.spec import load_experiments
-from alignset.experiment.store import Store
+from alignset.study.engines import Dask, Engine, Local
+from alignset.study.run import Outcome, run
+from alignset.study.spec import load_experiments
+from alignset.study.store import Store
 
 STORE, QUICK_STORE = Path("results/alignset.sqlite"), Path("results/quick.sqlite")
 

@@ -18,15 +18,15 @@ from alignset.cli.review_options import (
     show_option,
     table_argument,
 )
-from alignset.workflow.review_sheet import (
+from alignset.review.sample import sample
+from alignset.review.sheet import (
     LABEL_STUDIO_CONFIG,
     Sheet,
     check_json_output,
     write_label_studio,
     write_sheet,
 )
-from alignset.workflow.sample import sample
-from alignset.workflow.tables import check_output, read_table
+from alignset.tables.files import check_output, read_table
 
 
 @click.command("sample")

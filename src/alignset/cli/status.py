@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from alignset.cli.run import STORE
-from alignset.experiment.cells import expand
-from alignset.experiment.spec import load_experiments
-from alignset.experiment.store import Store
+from alignset.study.cells import expand
+from alignset.study.spec import load_experiments
+from alignset.study.store import Store
 
 
 @click.command("status")

@@ -10,7 +10,7 @@ from alignset.data.synthetic import (
     make_synthetic,
     make_synthetic_released,
 )
-from alignset.data.table import Table
+from alignset.rows.table import Table
 
 __all__ = [
     "SyntheticData",

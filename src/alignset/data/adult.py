@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from alignset.data import sources
 from alignset.data.cache import read
-from alignset.data.table import Table
+from alignset.rows.table import Table
 
 _COLUMNS = [
     *("age", "workclass", "fnlwgt", "education", "education_num", "marital-status", "occupation"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from alignset.data import sources
 from alignset.data.cache import read
-from alignset.data.table import Table
+from alignset.rows.table import Table
 
 _INDICATORS: dict[str, tuple[str, str]] = {
     "Age_Above_FourtyFive": ("age_cat", "Greater than 45"),

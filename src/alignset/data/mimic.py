@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix, hstack
 
-from alignset.data.table import Table
+from alignset.rows.table import Table
 
 RACE_COLUMN = 34
 """Where the authors' code expects the indicator of white race among the time-invariant features."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from alignset.data import nhanes_columns as columns
 from alignset.data import sources
 from alignset.data.cache import read
-from alignset.data.table import Table
+from alignset.rows.table import Table
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from alignset.data.table import Table
+from alignset.rows.table import Table
 
 N_FEATURES = 30
 MINORITY_PERCENTILE = 20

@@ -35,7 +35,7 @@ class Ensemble:
     >>> from alignset.data import make_synthetic
     >>> from alignset.engine import Trainer
     >>> from alignset.methods import Standard
-    >>> from alignset.split import cross_fit, split
+    >>> from alignset.rows import cross_fit, split
     >>> table = make_synthetic(300, random_state=0).table
     >>> folds = cross_fit(split(table, table.y, share=0.2, seed=0), 2)
     >>> fits = Trainer(hidden=4, max_epochs=2).fit(Standard(), folds, [{}, {"lr": 0.1}])

@@ -16,7 +16,7 @@ from alignset.engine.stacked import Weights
 from alignset.engine.train import Trained
 from alignset.labels import UNREVIEWED
 from alignset.methods.base import Batch, Method, Nets
-from alignset.split import Part
+from alignset.rows import Part
 from alignset.stack import Backbone, Net
 
 BLOCK_FLOATS = 1 << 24
@@ -44,7 +44,7 @@ class Fits:
     >>> from alignset.data import make_synthetic
     >>> from alignset.engine import Trainer
     >>> from alignset.methods import Standard
-    >>> from alignset.split import split
+    >>> from alignset.rows import split
     >>> table = make_synthetic(300, random_state=0).table
     >>> problem = split(table, table.y, share=0.2, seed=0)
     >>> fits = Trainer(hidden=4, max_epochs=2).fit(Standard(), [problem], [{}, {"lr": 0.1}])

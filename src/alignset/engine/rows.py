@@ -13,7 +13,7 @@ from torch import Tensor
 
 from alignset.labels import UNREVIEWED
 from alignset.methods.base import Batch
-from alignset.split import Part
+from alignset.rows import Part
 from alignset.stack import Draws
 from alignset.stack.random import mix, stream_key
 from alignset.stack.sparse import Block, SparseRows, take_rows, worth_it

@@ -14,8 +14,8 @@ from alignset.engine.rows import FactTable, Kind, Rows, Shuffler
 from alignset.engine.stacked import Stacked, Weights
 from alignset.engine.stopping import FixedLength, Stopping
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.split import Part, Problem
-from alignset.split.folds import take
+from alignset.rows import Part, Problem
+from alignset.rows.folds import take
 from alignset.stack import Backbone, Grid
 from alignset.stack.workspace import workspace
 

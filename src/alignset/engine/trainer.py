@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,8 @@ from alignset.engine.stopping import BlockMean, Patience, Stopping
 from alignset.engine.train import Recipe, Score, Trained, Training, kind_of
 from alignset.evaluate.validation import HarmonicMean
 from alignset.methods.base import Method
-from alignset.split import Problem
+from alignset.progress import Counter, Progress
+from alignset.rows import Problem
 from alignset.stack import MLP, Backbone
 from alignset.stack.threads import team
 
@@ -30,8 +30,6 @@ CUDA_BYTES = 8 << 30
 """Activations of one stack on a GPU."""
 
 Config = dict[str, float]
-Progress = Callable[[int, int], None]
-"""Called with (replicas done, replicas in all)."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,8 @@ class Trainer:
             Of the same number of features, classes and groups; sizes may differ.
         configs : sequence of dict
             Hyperparameters that differ from the method's own.
-        progress : callable, optional
-            Called with (replicas done, replicas in all) as stacks finish.
+        progress : Progress, optional
+            Told of replicas as stacks finish.
         """
         _check(method, problems, configs)
         jobs = list(self._cut(method, problems, len(configs)))
@@ -127,7 +125,7 @@ class Trainer:
             self.device,
             self.n_batches_reviewed,
         )
-        report = _Report(progress, len(problems) * len(configs))
+        counter = Counter(progress, "training", len(problems) * len(configs))
         cores = self.n_jobs or _cores()
 
         def train(job: tuple[slice, slice]) -> Trained:
@@ -135,7 +133,7 @@ class Trainer:
             torch.set_num_threads(1)
             with team(cores) if len(jobs) == 1 else nullcontext():
                 trained = Training(recipe, method, problems[rows], configs[columns]).run()
-            report.add(trained.score.numel())
+            counter.add(trained.score.numel())
             return trained
 
         with _settings_restored():
@@ -166,20 +164,6 @@ class Trainer:
         if self.device != "cpu":
             return max(1, int(CUDA_BYTES // (4 * rows * floats)))
         return max(1, int(min(CACHE_BYTES / (4 * floats), CACHE_ROWS) // rows))
-
-
-class _Report:
-    """Counts finished replicas over threads."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-        self.lock = threading.Lock()
-
-    def add(self, n: int) -> None:
-        with self.lock:
-            self.done += n
-            if self.progress is not None:
-                self.progress(self.done, self.total)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from alignset.engine import Patience, Trainer, draw_configs
 from alignset.engine.ensemble import Ensemble
 from alignset.estimator import search
+from alignset.estimator.as_model import as_model
 from alignset.estimator.rates import noise_rates, switches
-from alignset.estimator.scale import learn_scale, no_scale
 from alignset.estimator.warn import method_for, warn_of_gaps, warn_of_switches
 from alignset.labels import encode_groups, encode_labels
 from alignset.methods import JointAlignment, Method
-from alignset.split import Part, Problem
-from alignset.split.merge import check_weights, merge_rows
-from alignset.split.selection import HOW, check_probability
+from alignset.model.folder import save_model
+from alignset.rows import Part, Problem
+from alignset.rows.merge import check_weights, merge_rows
+from alignset.rows.scale import learn_scale, no_scale
+from alignset.rows.selection import HOW, check_probability
 
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -313,8 +314,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def save(self, path: Any) -> None:
         """Write a model folder that ``alignset.load_model`` reads; nothing in it is pickled."""
         check_is_fitted(self)
-        # found when it is called: the workflow stands on this layer, not under it
-        import_module("alignset.workflow.folder").save_estimator(self, path)
+        save_model(as_model(self), path)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that sparse rows are welcome."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from alignset.engine.ensemble import Ensemble
 from alignset.evaluate.switching import Switch, switched_groups
-from alignset.split import Part, Problem
+from alignset.rows import Part, Problem
 
 Floats = NDArray[np.float64]
 

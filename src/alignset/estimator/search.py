@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +11,13 @@ import numpy as np
 from alignset.engine import Fits, Trainer
 from alignset.engine.ensemble import best_configs, fold_means
 from alignset.engine.train import Score
-from alignset.engine.trainer import Progress
 from alignset.evaluate.ranked import odds_over_fpr
 from alignset.evaluate.validation import HarmonicMean, LogLikelihood
 from alignset.methods import Method, Standard
-from alignset.split import Part, Problem, hold_out, review_weights
-from alignset.split.folds import deal, take, weights
-from alignset.split.review import Mask
+from alignset.progress import progress_bar
+from alignset.rows import Part, Problem, hold_out, review_weights
+from alignset.rows.folds import deal, take, weights
+from alignset.rows.review import Mask
 
 ROWS_PER_BATCH = 2000  # of a large data set; a small one is cut into five batches
 REVIEWED_PER_BATCH = 50  # in stages that see reviewed rows alone
@@ -107,17 +106,5 @@ def train(
     verbose: bool,
 ) -> Fits:
     """Train all configs on all folds, under a progress bar if ``verbose``."""
-    with _progress(verbose) as progress:
+    with progress_bar(show=verbose) as progress:
         return trainer.fit(method, problems, configs, progress)
-
-
-@contextmanager
-def _progress(show: bool) -> Iterator[Progress | None]:
-    if not show:
-        yield None
-        return
-    from rich.progress import Progress as Bar
-
-    with Bar() as bar:
-        task = bar.add_task("training", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

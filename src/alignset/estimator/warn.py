@@ -21,8 +21,8 @@ from alignset.labels import (
     UnseenCellWarning,
 )
 from alignset.methods import Alignment, JointAlignment, Method, Standard
-from alignset.split import Part
-from alignset.split.selection import unseen_cells
+from alignset.rows import Part
+from alignset.rows.selection import unseen_cells
 
 LEARN_ERRORS = (Alignment, JointAlignment)
 """Methods that learn from reviewed labels that were wrong; without one Standard stands in."""

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.methods.space import LogUniform, Space
-from alignset.split import Problem
+from alignset.rows import Problem
 from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, group_sums
 
 MIN_CLEAN_RATE = 1e-3

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from alignset.labels import UNREVIEWED
 from alignset.methods.space import LogUniform, Space
-from alignset.split import Problem
+from alignset.rows import Problem
 from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows, softmax
 from alignset.stack.sparse import Block, SparseRows
 

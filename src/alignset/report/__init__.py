@@ -1,22 +1,9 @@
-"""What the results show: displays, claims, one self-contained page. Trains nothing."""
+"""What a model page shows: pictures, tables, one self-contained file. Trains nothing."""
 
-from alignset.report.claims import Claim, Verdict
-from alignset.report.displays import Axis, Bars, Curves, Display, Panels
+from alignset._moved import forwarder
+from alignset.report.displays import Axis, Display
 from alignset.report.page import Page, Section
-from alignset.report.publication import FigureSpec, Publication
-from alignset.report.reproduction import Reproduction
 
-__all__ = [
-    "Axis",
-    "Bars",
-    "Claim",
-    "Curves",
-    "Display",
-    "FigureSpec",
-    "Page",
-    "Panels",
-    "Publication",
-    "Reproduction",
-    "Section",
-    "Verdict",
-]
+__all__ = ["Axis", "Display", "Page", "Section"]
+
+__getattr__ = forwarder(__name__)

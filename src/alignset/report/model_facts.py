@@ -18,7 +18,7 @@ WAYS = {
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Held-out predictions, measured three ways; frames as ``alignset.workflow.measures`` has them.
+    """Held-out predictions, measured three ways; frames as ``alignset.model.measures`` has them.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class ModelFacts:
     weighted : bool
         Whether the rates are weighted by selection probability.
     level : DataFrame
-        As ``alignset.workflow.tipping.level_rates`` returns it.
+        As ``alignset.fitting.tipping.level_rates`` returns it.
     titles : mapping from method name to title
     measured : Measured or None
         None where models could not be compared.

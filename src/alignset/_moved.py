@@ -1,0 +1,44 @@
+"""Names that moved: they answer at their old place for one release, with a warning.
+
+Deleted with version 0.3; ``CHANGELOG.md`` lists the same moves.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+_ROWS = "Part Problem cross_fit from_arrays hold_out review review_weights split weigh_review"
+_STUDY = "Cell Dask Experiment Local Outcome Store expand load_experiment load_experiments"
+_PAGES = "Bars Claim Curves FigureSpec Panels Publication Reproduction Verdict"
+
+MOVED: dict[str, dict[str, str]] = {
+    "alignset": {"review": "alignset"},
+    "alignset.split": dict.fromkeys(_ROWS, "alignset.rows"),
+    "alignset.experiment": dict.fromkeys(_STUDY, "alignset.study"),
+    "alignset.report": dict.fromkeys(_PAGES, "alignset.study"),
+}
+"""Old module -> name -> the module it is in now."""
+
+RENAMED = {"review": "draw_review"}
+"""Names that are also called otherwise now."""
+
+
+def forwarder(old: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module whose names moved."""
+
+    def find(name: str) -> Any:
+        home = MOVED[old].get(name)
+        if home is None:
+            raise AttributeError(f"module {old!r} has no attribute {name!r}")
+        new = RENAMED.get(name, name)
+        warnings.warn(
+            f"{old}.{name} is now {home}.{new}; the old name goes with version 0.3.",
+            DeprecationWarning,
+            stacklevel=3 if old == "alignset" else 2,
+        )
+        return getattr(import_module(home), new)
+
+    return find

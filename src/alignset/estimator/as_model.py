@@ -1,0 +1,30 @@
+"""A fitted estimator as a model that can be written to a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from alignset.model.fitted import Model
+from alignset.model.network import Network
+from alignset.tables.columns import Columns
+from alignset.tables.preprocess import Matrix
+
+if TYPE_CHECKING:
+    from alignset.estimator.classifier import NoisyLabelClassifier
+
+
+def as_model(clf: NoisyLabelClassifier) -> Model:
+    """Return a fitted estimator as a model that reads the same matrix."""
+    names = getattr(clf, "feature_names_in_", None)
+    matrix = Matrix(int(clf.n_features_in_), None if names is None else tuple(map(str, names)))
+    known = {
+        "seed": clf.random_state if isinstance(clf.random_state, int) else None,
+        "noise_rates": {str(group): {"modelled": r} for group, r in clf.noise_rates_.items()},
+    }
+    network = network_of(clf)
+    return Model(network, matrix, clf.classes_, clf.groups_, Columns("y", matrix.columns), known)
+
+
+def network_of(clf: NoisyLabelClassifier) -> Network:
+    """Take the networks of a fitted estimator, and the hyperparameters of its best config."""
+    return Network.of(clf._ensemble, clf._scale, clf.method_)

@@ -1,0 +1,226 @@
+"""How many observed labels of each group are wrong, from rows drawn with known probability.
+
+A *wave* is one review sheet. Before wave w some rows of a group are known; the rest is sampled
+with probability pi_i. With e_i = 1 where the observed label is wrong, w_i = 1 / pi_i, and s the
+rows of the wave that were answered,
+
+    r_rest = sum_s w_i e_i / sum_s w_i                                    (Hajek)
+    r      = (N_known r_known + N_rest r_rest) / (N_known + N_rest)
+    V(r_rest) = sum_h n_h / (n_h - 1) sum_{i in s_h} (1 - pi_i) (z_i - z_h)^2 / (sum_s w_i)^2
+
+z_i = w_i (e_i - r_rest) in the group and 0 outside, z_h its mean in stratum h weighted by
+1 - pi_i: linearised (Deville 1999), exact up to the ratio for stratified random sampling, and
+Hajek's approximation for unequal probabilities. Given the waves before it, the estimate of a wave
+is centred on the same true rate, so estimates of different waves are uncorrelated and are
+averaged with weights that depend on the design only.
+
+The interval is that of a proportion at the effective size r (1 - r) / V, never taken larger than
+a simple random sample of as many rows would have (Korn and Graubard 1998; Parker et al. 2017).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alignset.evaluate.proportion import IntervalRule, effective_size, to_whole_rows, wilson
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewDesign:
+    """How each row came to be reviewed.
+
+    Parameters
+    ----------
+    probability : float array of shape (n,)
+        Probability with which a row was put on its sheet; NaN where it was on none.
+    wave, stratum : int arrays of shape (n,)
+        Its sheet and the stratum it was drawn from; -1 where it was on none.
+
+    Examples
+    --------
+    >>> ReviewDesign.unknown(2).known
+    False
+    """
+
+    probability: Floats
+    wave: NDArray[np.int64]
+    stratum: NDArray[np.int64]
+
+    @classmethod
+    def unknown(cls, n: int) -> ReviewDesign:
+        """Return the design of n rows of which nobody knows how they came to be reviewed."""
+        nowhere = np.full(n, -1, dtype=np.int64)
+        return cls(np.full(n, np.nan), nowhere, nowhere)
+
+    @property
+    def known(self) -> bool:
+        """Whether any selection probability is."""
+        return bool(np.isfinite(self.probability).any())
+
+    @property
+    def drawn(self) -> Mask:
+        """Which rows were on a sheet."""
+        return np.isfinite(self.probability)
+
+
+@dataclass(frozen=True)
+class NoiseRate:
+    """Noise rate of one group: the share of its observed labels that are wrong.
+
+    Parameters
+    ----------
+    group : object
+    rows, reviewed, unresolved, wrong : int
+        Rows there are; with a true label; drawn but without one ("cannot tell" or no answer); of
+        the reviewed ones, with a wrong observed label.
+    rate, low, high : float
+        Estimate and interval; NaN, 0 and 1 where no row is reviewed.
+    effective_size : float
+        Independent draws the estimate is worth; infinite if every row is reviewed.
+    weighted : bool
+        Whether selection probabilities were known; else rows count as drawn at random.
+    """
+
+    group: Any
+    rows: int
+    reviewed: int
+    unresolved: int
+    wrong: int
+    rate: float
+    low: float
+    high: float
+    effective_size: float
+    weighted: bool
+
+
+def noise_rate(
+    name: Any,
+    member: Mask,
+    wrong: Mask,
+    reviewed: Mask,
+    design: ReviewDesign,
+    *,
+    level: float = 0.95,
+    rule: IntervalRule = wilson,
+) -> NoiseRate:
+    """Estimate the noise rate of one group.
+
+    Parameters
+    ----------
+    name : object
+        What the group is called.
+    member, wrong, reviewed : bool arrays of shape (n,)
+        Rows of the group; rows whose observed label is wrong; rows with a true label. ``wrong``
+        is looked at on reviewed rows only.
+    design : ReviewDesign
+    level : float
+    rule : callable
+        ``wilson`` or ``clopper_pearson``.
+
+    Examples
+    --------
+    >>> rows = np.arange(100)
+    >>> found = noise_rate("all", rows >= 0, rows < 2, rows < 20, ReviewDesign.unknown(100))
+    >>> print(f"{found.rate:.2f} ({found.low:.2f} to {found.high:.2f})")
+    0.10 (0.03 to 0.28)
+    """
+    n_rows, n_reviewed = int(member.sum()), int((member & reviewed).sum())
+    n_wrong = int((member & reviewed & wrong).sum())
+    waves = _estimates(member, wrong, reviewed, design)
+    most = float(effective_size(n_reviewed, n_rows))
+    if n_reviewed == 0:
+        rate, size = float("nan"), 0.0
+    elif not waves or n_reviewed == n_rows:
+        rate, size = n_wrong / n_reviewed, most
+    else:
+        rate, size = _combined(waves, most)
+    low, high = rule(np.nan_to_num(rate), size, level=level)
+    bounds = to_whole_rows(float(low), float(high), wrong=n_wrong, n=n_reviewed, population=n_rows)
+    return NoiseRate(
+        group=name,
+        rows=n_rows,
+        reviewed=n_reviewed,
+        unresolved=int((member & ~reviewed & design.drawn).sum()),
+        wrong=n_wrong,
+        rate=rate,
+        low=bounds[0],
+        high=bounds[1],
+        effective_size=size,
+        weighted=bool(waves),
+    )
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """Rate, its variance, and the size its weights alone are worth."""
+
+    rate: float
+    variance: float
+    size: float
+
+
+def _estimates(member: Mask, wrong: Mask, reviewed: Mask, design: ReviewDesign) -> list[_Estimate]:
+    """One estimate of the rate for each wave that has answers in the group."""
+    found = []
+    for wave in np.unique(design.wave[design.drawn & reviewed & member]):
+        drawn = design.drawn & (design.wave == wave)
+        before = reviewed & ~drawn & (design.wave < wave)
+        gone = design.drawn & ~reviewed & (design.wave < wave)
+        known = member & before
+        n_rest = int((member & ~before & ~gone).sum())
+        share = n_rest / (n_rest + int(known.sum()))
+        rest = _weighted(
+            member, wrong, drawn & reviewed, _answered(drawn, reviewed, design), design
+        )
+        rate = share * rest.rate + (1 - share) * (wrong[known].mean() if known.any() else 0.0)
+        found.append(_Estimate(float(rate), share**2 * rest.variance, rest.size / share**2))
+    return found
+
+
+def _answered(drawn: Mask, reviewed: Mask, design: ReviewDesign) -> Floats:
+    """Probability of being drawn and answered: selection times the answered share of a stratum."""
+    chance = design.probability.copy()
+    for stratum in np.unique(design.stratum[drawn]):
+        here = drawn & (design.stratum == stratum)
+        chance[here] *= reviewed[here].mean()
+    return chance
+
+
+def _weighted(
+    member: Mask, wrong: Mask, answered: Mask, chance: Floats, design: ReviewDesign
+) -> _Estimate:
+    """Hajek estimate over the answered rows of one wave, with its linearised variance."""
+    pi, inside = chance[answered], member[answered]
+    weight = np.where(inside, 1 / pi, 0.0)
+    total = weight.sum()
+    rate = float(weight @ wrong[answered] / total)
+    z = weight * (wrong[answered] - rate)
+    variance = 0.0
+    for stratum in np.unique(design.stratum[answered]):
+        here = design.stratum[answered] == stratum
+        n, c = int(here.sum()), 1 - pi[here]
+        centre = (c @ z[here]) / c.sum() if n > 1 and c.sum() > 0 else 0.0
+        variance += max(n / max(n - 1, 1), 1.0) * float(c @ (z[here] - centre) ** 2)
+    spread = float(weight @ weight)
+    unseen = max(1 - (weight > 0).sum() / total, 0.0)  # finite population
+    kish = total**2 / spread / unseen if unseen > 0 else float("inf")
+    return _Estimate(rate, variance / total**2, float(kish))
+
+
+def _combined(waves: list[_Estimate], most: float) -> tuple[float, float]:
+    """Average the waves by the size of their weights; return rate and effective size."""
+    sizes = np.array([wave.size for wave in waves])
+    part = np.isinf(sizes) if np.isinf(sizes).any() else sizes
+    part = part / part.sum()
+    rate = float(part @ [wave.rate for wave in waves])
+    variance = float(part**2 @ [wave.variance for wave in waves])
+    if variance > 0 and 0 < rate < 1:
+        return rate, min(rate * (1 - rate) / variance, most)
+    return rate, min(float(1 / (part**2 @ (1 / sizes))) if np.isfinite(sizes).all() else most, most)

@@ -1,0 +1,139 @@
+"""How wrong the unreviewed labels would have to be for a conclusion to change.
+
+The comparison of models looks at reviewed rows, which stand for the rest. Suppose that in one group
+wrong labels are f times as common among the rows nobody reviewed, relative to right ones, as
+reviewed rows say. A reviewed row i then counts
+
+    1 + (w_i - 1) c_g (f if its label is wrong else 1)
+
+rows instead of w_i, c_g keeping the group's total as it is; and the models are compared again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from alignset.evaluate import Interval, bootstrap
+from alignset.fitting.compare import SIMPLE, recommend
+from alignset.model.evaluation import Evaluation, Floats
+
+FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
+"""How many times more, or fewer, wrong labels are tried, from little to much."""
+MAX_GROUPS = 6
+"""Largest groups that are looked at; each takes as many comparisons as there are factors."""
+
+
+@dataclass(frozen=True)
+class Tipping:
+    """What it takes to change the recommendation.
+
+    Parameters
+    ----------
+    corrected : str
+        Method that is recommended when every row counts as many as it stands for.
+    groups : DataFrame
+        One row per group and direction ("more", "fewer" wrong labels): group, direction, now (noise
+        rate of unreviewed rows that reviewed ones stand for), tried (the most extreme rate that
+        was tried), tips (the rate from which on the recommendation is another, or NaN),
+        recommended (which one that is, or "").
+    """
+
+    corrected: str
+    groups: pd.DataFrame
+
+
+def tipping(kept: Evaluation, *, n_boot: int = 300, random_state: int) -> Tipping:
+    """Find how much more, or less, noise in one group changes the recommended method."""
+    options = {"n_boot": n_boot, "random_state": random_state}
+    corrected = _recommended(kept, kept.weight, options)
+    sizes = np.bincount(kept.group, kept.weight, len(kept.groups))
+    rows = []
+    for g in sorted(np.argsort(-sizes, kind="stable")[:MAX_GROUPS].tolist()):
+        rest = np.where(kept.group == g, np.maximum(kept.weight - 1, 0), 0.0)
+        now = float(rest @ kept.wrong / rest.sum()) if rest.sum() > 0 else 0.0
+        if not 0 < now < 1:
+            continue
+        for more in (True, False):
+            found = _tip(kept, g, now, more, corrected, options)
+            rows.append((kept.groups[g], "more" if more else "fewer", now, *found))
+    names = ["group", "direction", "now", "tried", "tips", "recommended"]
+    return Tipping(corrected, pd.DataFrame(rows, columns=names))
+
+
+def _tip(
+    kept: Evaluation, g: int, now: float, more: bool, before: str, options: dict[str, Any]
+) -> tuple[float, float, str]:
+    """Return the most extreme rate tried, the rate that tips, and what is recommended there.
+
+    The most extreme factor comes first: if it tips nothing, the ones between are not tried.
+    """
+    factors = [f if more else 1 / f for f in FACTORS]
+    rates = [f * now / (f * now + 1 - now) for f in factors]
+    if _recommended(kept, _tilted(kept, g, factors[-1]), options) == before:
+        return rates[-1], float("nan"), ""
+    for f, rate in zip(factors, rates, strict=True):
+        method = _recommended(kept, _tilted(kept, g, f), options)
+        if method != before:
+            return rates[-1], rate, method
+    raise AssertionError("the last factor was seen to tip")
+
+
+def _tilted(kept: Evaluation, g: int, f: float) -> Floats:
+    member, rest = kept.group == g, np.maximum(kept.weight - 1, 0)
+    tilted = rest * np.where(kept.wrong, f, 1.0)
+    tilted *= rest[member].sum() / tilted[member].sum()
+    return np.asarray(np.where(member, kept.weight - rest + tilted, kept.weight))
+
+
+def _recommended(kept: Evaluation, weight: Floats, options: dict[str, Any]) -> str:
+    binary = len(kept.classes) == 2
+    of = {name: s[:, 1] if binary else s for name, s in kept.scores.items()}
+
+    @cache
+    def gain(over: str, name: str) -> Interval:
+        return bootstrap(
+            kept.true, of[over], kept.group, y_score_b=of[name], sample_weight=weight,
+            metrics=["hm"], **options,
+        )["hm"]  # fmt: skip
+
+    order = list(dict.fromkeys(name for name in (*SIMPLE, kept.asked) if name in of))
+    return recommend(order, kept.asked, gain)
+
+
+def level_rates(rates: pd.DataFrame) -> pd.DataFrame:
+    """Say which noise rate unreviewed rows would need for their group to be level with another.
+
+    Parameters
+    ----------
+    rates : DataFrame
+        group, rows, reviewed, wrong, rate.
+
+    Returns
+    -------
+    DataFrame
+        group, rate, now and needed (noise rate of the group's unreviewed rows: estimated, and to
+        be level), level_with. The noisiest group is set against the next, every other one against
+        the noisiest. A needed rate outside [0, 1] cannot be. Empty with fewer than two groups.
+
+    Examples
+    --------
+    >>> rates = {"group": ["f", "m"], "rows": [100, 100], "reviewed": [50, 50], "wrong": [5, 10]}
+    >>> level_rates(pd.DataFrame({**rates, "rate": [0.1, 0.2]}))["needed"].round(2).tolist()
+    [0.3, 0.0]
+    """
+    known = rates[rates["rate"].notna() & (rates["reviewed"] < rates["rows"])]
+    ranked = known.sort_values("rate", ascending=False, kind="stable")
+    rows = []
+    for row in known.to_dict("records") if len(known) > 1 else []:
+        other = ranked.iloc[1 if row["group"] == ranked.iloc[0]["group"] else 0]
+        unseen = row["rows"] - row["reviewed"]
+        now, needed = (
+            (rate * row["rows"] - row["wrong"]) / unseen for rate in (row["rate"], other["rate"])
+        )
+        rows.append((row["group"], row["rate"], max(now, 0.0), needed, other["group"]))
+    return pd.DataFrame(rows, columns=["group", "rate", "now", "needed", "level_with"])

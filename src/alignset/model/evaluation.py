@@ -1,0 +1,117 @@
+"""What models said of reviewed rows they were not trained on, kept to be measured later.
+
+Rows are kept without id or features: group, observed label, true label, how many rows of the table
+each stands for, and the probabilities that cross-fitted models gave. They are sorted by these, so
+that their order says nothing.
+
+A row i of group g with observed label k stands for
+
+    w_i = N_gk (1 / pi_i) / sum_{j reviewed in gk} (1 / pi_j)
+
+rows, N_gk being the rows of that cell and pi_i the probability of being reviewed: weighted by
+design and post-stratified. Without probabilities pi is constant in a cell: reviewed rows then
+count as drawn at random within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Held-out predictions of reviewed rows.
+
+    Parameters
+    ----------
+    classes, groups : tuple of str
+        What the codes stand for.
+    group, observed, true : int arrays of shape (n,)
+    weight : float array of shape (n,)
+        Rows of the table that a row stands for; at least about 1.
+    scores : mapping from method name to float array of shape (n, K)
+    asked : str
+        The method the model was trained with.
+    by_design : bool
+        Whether selection probabilities were known.
+
+    Examples
+    --------
+    >>> data = {"classes": ["no", "yes"], "groups": ["all"], "group": [0, 0], "observed": [0, 1]}
+    >>> data |= {"true": [0, 0], "weight": [3.0, 1.0], "asked": "m", "by_design": False}
+    >>> Evaluation.from_data({**data, "scores": {"m": [[0.9, 0.1], [0.3, 0.7]]}}).wrong.tolist()
+    [False, True]
+    """
+
+    classes: tuple[str, ...]
+    groups: tuple[str, ...]
+    group: Codes
+    observed: Codes
+    true: Codes
+    weight: Floats
+    scores: Mapping[str, Floats]
+    asked: str
+    by_design: bool
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Which observed labels are wrong."""
+        return np.asarray(self.observed != self.true)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "classes": list(self.classes),
+            "groups": list(self.groups),
+            "group": self.group.tolist(),
+            "observed": self.observed.tolist(),
+            "true": self.true.tolist(),
+            "weight": self.weight.tolist(),
+            "scores": {name: score.tolist() for name, score in self.scores.items()},
+            "asked": self.asked,
+            "by_design": self.by_design,
+        }
+
+    @classmethod
+    def from_data(cls, data: Any) -> Evaluation:
+        """Read what :meth:`to_data` returned, or raise ValueError."""
+        try:
+            found = cls(
+                tuple(map(str, data["classes"])),
+                tuple(map(str, data["groups"])),
+                np.array(data["group"], dtype=np.int64),
+                np.array(data["observed"], dtype=np.int64),
+                np.array(data["true"], dtype=np.int64),
+                np.array(data["weight"], dtype=np.float64),
+                {str(name): np.array(s, dtype=np.float64) for name, s in data["scores"].items()},
+                str(data["asked"]),
+                bool(data["by_design"]),
+            )
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise ValueError(f"the evaluation is not what alignset writes ({error!r})") from None
+        _check(found)
+        return found
+
+
+def _check(found: Evaluation) -> None:
+    n, k, g = len(found.true), len(found.classes), len(found.groups)
+    shapes = [a.shape == (n,) for a in (found.group, found.observed, found.true, found.weight)]
+    shapes += [score.shape == (n, k) for score in found.scores.values()]
+    if not (n and all(shapes) and found.asked in found.scores):
+        raise ValueError("the evaluation's columns do not fit each other")
+    codes = ((found.group, g), (found.observed, k), (found.true, k))
+    values = [np.isfinite(found.weight) & (found.weight > 0)]
+    values += [(score >= 0) & (score <= 1) for score in found.scores.values()]
+    if not (all(((c >= 0) & (c < m)).all() for c, m in codes) and all(v.all() for v in values)):
+        raise ValueError("the evaluation holds values out of range")

@@ -1,0 +1,102 @@
+"""A trained model that reads a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alignset.labels import is_missing
+from alignset.model.evaluation import Evaluation
+from alignset.model.network import Network
+from alignset.tables.columns import Columns
+from alignset.tables.preprocess import Matrix, Preprocessing
+
+BLOCK_ROWS = 100_000
+"""Rows turned into a matrix at once, so that memory stays bounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A trained model with its preprocessing; :func:`load_model` returns one.
+
+    Attributes
+    ----------
+    classes : array of shape (K,)
+    groups : array of shape (G,)
+        Of several group columns the intersections, "a & b".
+    columns : Columns
+        Names of the label, truth, group, feature, id and probability columns.
+    manifest : dict
+        Everything the model folder says about itself: data, versions, comparison, noise rates.
+    evaluation : Evaluation or None
+        What cross-fitted models said of reviewed rows, for a report.
+
+    Examples
+    --------
+    >>> from alignset.estimator import NoisyLabelClassifier
+    >>> from alignset.estimator.as_model import as_model
+    >>> clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0)
+    >>> X, y = np.eye(4), np.array([0, 1, 0, 1])
+    >>> model = as_model(clf.fit(X, y, y_true=[0, 1, 1, None]))
+    >>> model.predict_proba(X).shape, model.label_confidence(X, y).shape
+    ((4, 2), (4,))
+    """
+
+    network: Network
+    preprocessing: Preprocessing | Matrix
+    classes: NDArray[Any]
+    groups: NDArray[Any]
+    columns: Columns
+    manifest: dict[str, Any]
+    evaluation: Evaluation | None = None
+
+    def predict_proba(self, frame: Any) -> NDArray[np.float64]:
+        """Probability of each true class (n, K), in the order of ``classes``."""
+        blocks = [self.network.probability(X) for X, _ in self._blocks(frame)]
+        return np.concatenate(blocks)
+
+    def predict(self, frame: Any) -> NDArray[Any]:
+        """Return the most probable true class of each row."""
+        return np.asarray(self.classes[self.predict_proba(frame).argmax(1)])
+
+    def label_confidence(self, frame: Any, y: Any) -> NDArray[np.float64]:
+        """P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
+        codes = self.encode(y)
+        n = np.shape(frame)[0]
+        if len(codes) != n:
+            raise ValueError(f"y has {len(codes)} entries but the table has {n} rows.")
+        return np.concatenate(
+            [self.network.confidence(X, codes[rows]) for X, rows in self._blocks(frame)]
+        )
+
+    def encode(self, y: Any) -> NDArray[np.int64]:
+        """Class codes of observed labels."""
+        values = np.asarray(y, dtype=object)
+        place = {value: code for code, value in enumerate(self.classes.tolist())}
+        missing = is_missing(values)
+        strange = [i for i, v in enumerate(values.tolist()) if missing[i] or v not in place]
+        if strange:
+            row = strange[0]
+            held = "no label" if missing[row] else repr(values.tolist()[row])
+            raise ValueError(
+                f"the labels hold {held} in data row {row + 1}; this model knows "
+                f"{', '.join(map(repr, place))}."
+            )
+        return np.array([place[v] for v in values.tolist()], dtype=np.int64)
+
+    def _blocks(self, frame: Any) -> Iterator[tuple[Any, slice]]:
+        """Turn a table into matrices, so many rows at once; a matrix is taken as it is."""
+        if isinstance(self.preprocessing, Matrix):
+            X = self.preprocessing.transform(frame)
+            yield X, slice(0, X.shape[0])
+            return
+        step = BLOCK_ROWS if isinstance(frame, pd.DataFrame) else 1
+        for start in range(0, max(1, len(frame)), step):
+            rows = slice(start, start + step)
+            piece = frame.iloc[rows] if isinstance(frame, pd.DataFrame) else frame
+            yield self.preprocessing.transform(piece, first_row=start), rows

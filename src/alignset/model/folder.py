@@ -1,0 +1,245 @@
+"""The model folder: JSON and safetensors, hashed, checked on loading; nothing in it is executed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from alignset.model.evaluation import Evaluation
+from alignset.model.fitted import Model
+from alignset.model.network import Network
+from alignset.model.vectors import check_vectors, make_vectors
+from alignset.tables.atomic import new_folder
+from alignset.tables.columns import Columns
+from alignset.tables.preprocess import from_data
+
+FORMAT, SCHEMA = "alignset model", 2
+"""Schema 2 holds several members; a model of one is written as schema 1, which older ones read."""
+MANIFEST = "manifest.json"
+WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "vectors.json"
+FILES = (WEIGHTS, PREPROCESSING, VECTORS)
+EVALUATION = "evaluation.json"
+"""Where models were compared: held-out predictions of reviewed rows, without id or features."""
+MAX_JSON_BYTES = 1 << 28
+
+
+def load_model(folder: str | os.PathLike[str]) -> Model:
+    """Load a model folder, after checking that it is whole and answers as it did when saved.
+
+    Nothing in the folder is executed: no pickle, no code, no name that is imported.
+
+    Parameters
+    ----------
+    folder : path
+        What ``alignset fit`` or ``NoisyLabelClassifier.save`` wrote.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such folder, or it is damaged, changed, foreign, or newer than this alignset.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from alignset.estimator import NoisyLabelClassifier
+    >>> clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0)
+    >>> clf = clf.fit(np.eye(4), ["no", "yes"] * 2, y_true=["no", "yes", "yes", None])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clf.save(f"{folder}/model")
+    ...     load_model(f"{folder}/model").classes.tolist()
+    ['no', 'yes']
+    """
+    place = Path(folder)
+    manifest = read_manifest(place)
+    try:
+        names = (*FILES, *({EVALUATION} & set(manifest["files"])))
+        contents = {name: _read_hashed(place, name, manifest) for name in names}
+        model = _build(manifest, contents)
+        check_vectors(model, _parse(contents[VECTORS], VECTORS))
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        ours = type(error) is ValueError
+        reason = str(error) if ours else f"{MANIFEST} is not what alignset writes ({error!r})"
+        raise ValueError(f"{place} cannot be loaded: {reason}.") from None
+    return model
+
+
+def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a model folder, whole or not at all.
+
+    Parameters
+    ----------
+    model : Model
+        Its ``manifest`` may hold more than what is written of every model.
+    folder : path
+        Must not exist, unless ``overwrite``; and then it must be a model folder.
+    """
+    place = Path(folder)
+    check_folder(place, overwrite=overwrite)
+    about, arrays = model.network.to_data()
+    contents = {
+        WEIGHTS: save_arrays(arrays),
+        PREPROCESSING: _dump(model.preprocessing.to_data()),
+        VECTORS: _dump(make_vectors(model)),
+    }
+    if model.evaluation is not None:
+        contents[EVALUATION] = json.dumps(model.evaluation.to_data(), allow_nan=False).encode()
+    manifest = {
+        **{key: value for key, value in model.manifest.items() if key != "sha256"},
+        "format": FORMAT,
+        "schema": 1 if model.network.members == 1 else SCHEMA,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(),
+        "network": about,
+        "classes": _labels_to_data(model.classes),
+        "groups": model.groups.tolist(),
+        "columns": asdict(model.columns),
+        "group_thresholds": None,
+        "files": {
+            name: {"sha256": _hash(content), "bytes": len(content)}
+            for name, content in contents.items()
+        },
+    }
+    manifest["sha256"] = _hash(_dump(manifest))
+    with new_folder(place) as part:
+        for name, content in {**contents, MANIFEST: _dump(manifest)}.items():
+            (part / name).write_bytes(content)
+
+
+def check_folder(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a place that a model cannot be written to, before any work is done for it."""
+    if not folder.absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {folder.absolute().parent} to write {folder} to.")
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not overwrite:
+        raise ValueError(f"{folder} exists; name another folder, or pass --overwrite.")
+    try:
+        read_manifest(folder)
+    except (ValueError, OSError):
+        if folder.is_symlink() or not folder.is_dir() or any(folder.iterdir()):
+            raise ValueError(
+                f"{folder} exists and is not a model folder, so it is not overwritten; name "
+                "another folder."
+            ) from None
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return what a model folder says about itself, if it is one that this alignset can read."""
+    if not folder.exists():
+        raise FileNotFoundError(f"there is no folder {folder}.")
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise ValueError(f"{folder} is not a model folder: it has no {MANIFEST}.")
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise ValueError(f"{folder} is not a model folder: its {MANIFEST} is too large.")
+    try:
+        manifest = _parse(path.read_bytes(), MANIFEST)
+    except ValueError as error:
+        raise ValueError(f"{folder} cannot be loaded: {error}.") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ValueError(f"{folder} is not a model folder: its {MANIFEST} is of something else.")
+    schema = manifest.get("schema")
+    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+        versions = manifest.get("versions")
+        wrote = versions.get("alignset") if isinstance(versions, dict) else "unknown"
+        raise ValueError(
+            f"{folder} cannot be loaded: it has schema {schema}, written by alignset {wrote}, and "
+            f"this alignset ({version('alignset')}) reads up to {SCHEMA}; upgrade alignset."
+        )
+    said = manifest.get("sha256")
+    found = _hash(_dump({k: v for k, v in manifest.items() if k != "sha256"}))
+    if said != found:
+        raise ValueError(f"{folder} cannot be loaded: {MANIFEST} was changed after it was saved.")
+    return manifest
+
+
+def _build(manifest: dict[str, Any], contents: dict[str, bytes]) -> Model:
+    try:
+        arrays = load_arrays(contents[WEIGHTS])
+    except SafetensorError as error:
+        raise ValueError(f"{WEIGHTS} is damaged ({error})") from None
+    prep = from_data(_parse(contents[PREPROCESSING], PREPROCESSING))
+    network = Network.from_data(manifest["network"], arrays)
+    kind, classes = network.fits.kind, _labels_from_data(manifest["classes"])
+    groups = np.array(manifest["groups"])
+    if (len(prep.feature_names), len(classes)) != (kind.n_features, kind.n_classes):
+        raise ValueError("its preprocessing and classes do not fit its network")
+    roles = manifest["columns"]
+    columns = Columns(
+        roles["label"],
+        tuple(roles["features"]),
+        roles["truth"],
+        tuple(roles["groups"]),
+        roles["id"],
+        roles["probability"],
+    )
+    kept = contents.get(EVALUATION)
+    found = None if kept is None else Evaluation.from_data(_parse(kept, EVALUATION))
+    return Model(network, prep, classes, groups, columns, manifest, found)
+
+
+def _read_hashed(folder: Path, name: str, manifest: dict[str, Any]) -> bytes:
+    expected, path = manifest["files"][name], folder / name
+    if not path.is_file():
+        raise ValueError(f"{name} is missing")
+    size = path.stat().st_size
+    if size != expected["bytes"]:
+        raise ValueError(
+            f"{name} has {size} bytes, expected {expected['bytes']}; the folder was not copied "
+            "whole"
+        )
+    content = path.read_bytes()
+    found = _hash(content)
+    if found != expected["sha256"]:
+        raise ValueError(
+            f"sha256 of {name} is {found[:8]}…, expected {str(expected['sha256'])[:8]}…; the file "
+            "was changed after it was saved"
+        )
+    return content
+
+
+def _labels_to_data(classes: NDArray[Any]) -> dict[str, Any]:
+    kinds = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
+    return {"kind": kinds.get(classes.dtype.kind, "text"), "values": classes.tolist()}
+
+
+def _labels_from_data(data: Any) -> NDArray[Any]:
+    kinds: dict[str, Any] = {"boolean": bool, "integer": np.int64, "number": float, "text": object}
+    return np.array(data["values"], dtype=kinds[data["kind"]])
+
+
+def _versions() -> dict[str, str]:
+    names = ("alignset", "torch", "numpy", "pandas", "scikit-learn", "safetensors")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _dump(data: Any) -> bytes:
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _parse(content: bytes, name: str) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is not JSON ({error})") from None

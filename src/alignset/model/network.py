@@ -1,0 +1,184 @@
+"""Trained networks as plain data: names from a fixed registry, numbers as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from alignset.engine import Fits
+from alignset.engine.ensemble import Ensemble
+from alignset.engine.rows import Kind
+from alignset.methods import Method
+from alignset.methods.gjs import Perturbation
+from alignset.methods.registry import METHODS
+from alignset.rows.scale import Scale
+from alignset.stack import MLP, NetShape
+
+Arrays = dict[str, NDArray[Any]]
+
+MAX_COUNT, MAX_WIDTH = 10_000, 1 << 31
+"""No depth, or number a method counts by, and no width in a model folder is larger."""
+
+_PARTS = {"perturbation": Perturbation}
+"""Settings of methods that are made of settings themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Trained replicas that answer as one model, with their mean, and the scale of their inputs.
+
+    Parameters
+    ----------
+    fits : Fits
+        Of one problem: members side by side, (1, M).
+    centre, spread : float array of shape (D,)
+        Subtracted from the features, then divided by.
+    """
+
+    fits: Fits
+    centre: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @property
+    def members(self) -> int:
+        """Number of replicas that are averaged."""
+        return int(self.fits.score.shape[1])
+
+    def probability(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities (n, K)."""
+        return self._ensemble.probability(self._scale(X))
+
+    def confidence(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """P(the observed label is right) (n,) for class codes."""
+        return self._ensemble.confidence(self._scale(X), codes)
+
+    @property
+    def _ensemble(self) -> Ensemble:
+        return Ensemble(self.fits, np.zeros(self.members, dtype=np.int64))
+
+    @property
+    def _scale(self) -> Scale:
+        return Scale(self.centre, self.spread)
+
+    @classmethod
+    def of(cls, ensemble: Ensemble, scale: Scale, method: Method) -> Network:
+        """Take trained members, the scale of their inputs, and the method as it was tuned."""
+        return cls(replace(ensemble.fits, method=method), scale.centre, scale.spread)
+
+    def to_data(self) -> tuple[dict[str, Any], Arrays]:
+        """Return a description that JSON can hold, and arrays.
+
+        Arrays of several members have a leading axis of members; those of one have none, as all
+        had in folders written before there were several.
+        """
+        mlp, kind = self.fits.backbone, self.fits.kind
+        if not isinstance(mlp, MLP):
+            raise ValueError(
+                f"a model with the backbone {type(mlp).__name__} cannot be saved: its code is not "
+                "alignset's, and a model folder holds no code; use the default MLP."
+            )
+        about = {
+            "method": {"name": _name(self.fits.method), "settings": asdict(self.fits.method)},
+            "backbone": {"name": "mlp", **asdict(mlp)},
+            "members": self.members,
+            **asdict(kind),
+        }
+        arrays: Arrays = {"scale/centre": self.centre, "scale/spread": self.spread}
+        for net, params in self.fits.weights.items():
+            for key, values in params.items():
+                own = values[0, 0] if self.members == 1 else values[0]
+                arrays[f"{net}/{key}"] = np.ascontiguousarray(own.cpu().numpy())
+        return about, arrays
+
+    @classmethod
+    def from_data(cls, about: Any, arrays: Arrays) -> Network:
+        """Rebuild it; anything the fixed registry does not know is refused."""
+        try:
+            method = _method(about["method"])
+            backbone = dict(about["backbone"])
+            if backbone.pop("name") != "mlp":
+                raise ValueError(f"no backbone {about['backbone']['name']!r}")
+            mlp = MLP(**backbone)
+            kind = Kind(**{f.name: about[f.name] for f in fields(Kind)})
+            _check_sizes(MAX_COUNT, mlp.depth)
+            _check_sizes(MAX_WIDTH, mlp.hidden, *asdict(kind).values())
+            members = about.get("members", 1)
+            _check_sizes(MAX_COUNT, members)
+            if members < 1:
+                raise ValueError("no members")
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"manifest.json names no model alignset knows ({error!r})") from None
+        _check_arrays(method, mlp, kind, members, arrays)
+        weights: dict[str, dict[str, torch.Tensor]] = {}
+        for name, values in arrays.items():
+            net, _, key = name.partition("/")
+            if net != "scale":
+                own = values[None] if members == 1 else values
+                weights.setdefault(net, {})[key] = torch.from_numpy(own.copy())[None]
+        nothing = torch.zeros(1, members)
+        epochs = nothing.to(torch.int64)[..., None]
+        configs: list[dict[str, float]] = [{} for _ in range(members)]
+        fits = Fits(method, mlp, kind, configs, weights, nothing, epochs)
+        return cls(fits, arrays["scale/centre"], arrays["scale/spread"])
+
+
+def _name(method: Method) -> str:
+    for name, factory in METHODS.items():
+        if factory is type(method):
+            return name
+    raise ValueError(
+        f"a model of the method {type(method).__name__} cannot be saved: its code is not "
+        "alignset's, and a model folder holds no code."
+    )
+
+
+def _method(about: Any) -> Method:
+    factory = METHODS[about["name"]]
+    made = {name: _PARTS[name](**v) for name, v in about["settings"].items() if name in _PARTS}
+    settings = {**about["settings"], **made}
+    plain = [v for name, v in settings.items() if name not in made]
+    if not all(isinstance(v, bool | int | float | str | None) for v in plain):
+        raise ValueError("settings are numbers, names or switches")
+    _check_sizes(MAX_COUNT, *(v for v in plain if isinstance(v, int)))
+    return factory(**settings)
+
+
+def _check_sizes(most: int, *sizes: Any) -> None:
+    """Refuse numbers that would make the reader build something huge."""
+    for size in sizes:
+        if not isinstance(size, int) or not 0 <= size <= most:
+            raise ValueError(f"a size of {size!r}")
+
+
+def _shapes(mlp: MLP, shape: NetShape) -> dict[str, tuple[int, ...]]:
+    """Shapes of a network's parameters, without making any."""
+    wanted: dict[str, tuple[int, ...]] = {
+        f"w0.{i}": (mlp.hidden, width) for i, width in enumerate(shape.inputs)
+    }
+    for layer in range(mlp.depth + 1):
+        width = shape.outputs if layer == mlp.depth else mlp.hidden
+        if layer > 0:
+            wanted[f"w{layer}"] = (width, mlp.hidden)
+        wanted[f"b{layer}"] = (width, 1)
+    return wanted
+
+
+def _check_arrays(method: Method, mlp: MLP, kind: Kind, members: int, arrays: Arrays) -> None:
+    """Refuse arrays of other names, shapes or types than the described networks have."""
+    expected: dict[str, tuple[int, ...]] = {
+        f"scale/{name}": (kind.n_features,) for name in ("centre", "spread")
+    }
+    for net, shape in method.networks(kind.n_features, kind.n_classes).items():
+        for key, size in _shapes(mlp, shape).items():
+            expected[f"{net}/{key}"] = size if members == 1 else (members, *size)
+    found = {name: values.shape for name, values in arrays.items()}
+    if found != expected:
+        odd = sorted(set(found.items()) ^ set(expected.items()))[0][0]
+        raise ValueError(f"weights.safetensors does not fit the described network ({odd!r})")
+    for name, values in arrays.items():
+        if values.dtype.kind != "f" or not np.isfinite(values).all():
+            raise ValueError(f"weights.safetensors holds no finite numbers in {name!r}")

@@ -1,0 +1,78 @@
+"""What a model says of a table's rows, as another table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from alignset.model.fitted import Model
+from alignset.tables.preprocess import Matrix
+
+SHOWN = 3
+"""Unknown levels named in a note."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """One row per row of the table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The id column where there is one, ``prediction``, one ``p_CLASS`` column per class, and
+        ``label_confidence`` where the table has observed labels.
+    notes : tuple of str
+        Which values were never seen in training.
+    """
+
+    table: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
+    """Predict the true label of every row.
+
+    Parameters
+    ----------
+    model : Model
+    frame : DataFrame
+        With the model's feature columns, in any order; others are ignored. A missing column is
+        refused, a level that was never seen counts as "other".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from alignset.estimator import NoisyLabelClassifier
+    >>> from alignset.estimator.as_model import as_model
+    >>> frame = pd.DataFrame(np.eye(4), columns=list("abcd"))
+    >>> clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0)
+    >>> model = as_model(clf.fit(frame, [0, 1, 0, 1], y_true=[0, 1, 1, None]))
+    >>> predict_table(model, frame).table.columns.tolist()
+    ['prediction', 'p_0', 'p_1']
+    """
+    probability = model.predict_proba(frame)
+    columns, out = model.columns, {}
+    if columns.id is not None and columns.id in frame:
+        out[columns.id] = frame[columns.id].to_numpy()
+    out["prediction"] = model.classes[probability.argmax(1)]
+    for code, name in enumerate(model.classes.tolist()):
+        out[f"p_{name}"] = probability[:, code]
+    if columns.label in frame and not frame[columns.label].isna().any():
+        out["label_confidence"] = model.label_confidence(frame, frame[columns.label])
+    return Predictions(pd.DataFrame(out), _notes(model, frame))
+
+
+def _notes(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:
+    if isinstance(model.preprocessing, Matrix):
+        return ()
+    notes = []
+    for name, levels in model.preprocessing.unknown_levels(frame).items():
+        shown = ", ".join(map(repr, levels[:SHOWN])) + (
+            f" and {len(levels) - SHOWN} more" if len(levels) > SHOWN else ""
+        )
+        notes.append(
+            f"column {name!r} holds {len(levels)} values that were rare or never seen in "
+            f"training, and count as other: {shown}."
+        )
+    return tuple(notes)

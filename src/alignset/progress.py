@@ -1,0 +1,74 @@
+"""How far long work has come: the one way it is reported, and a bar that shows it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Progress = Callable[[str, float, float], None]
+"""Called with (what is being done, how much is done, how much there is)."""
+
+
+def silent(what: str, done: float, total: float) -> None:
+    """Report to nobody."""
+
+
+class Counter:
+    """Count finished pieces of work, from any thread, and report them.
+
+    Parameters
+    ----------
+    progress : Progress or None
+        Who is told; None is nobody.
+    what : str
+        What is being done.
+    total : float
+        Pieces there are.
+
+    Examples
+    --------
+    >>> told = []
+    >>> counter = Counter(lambda *report: told.append(report), "training", 3)
+    >>> counter.add(2)
+    >>> told
+    [('training', 0, 3), ('training', 2, 3)]
+    """
+
+    def __init__(self, progress: Progress | None, what: str, total: float) -> None:
+        self.progress, self.what, self.total = progress or silent, what, total
+        self.done: float = 0
+        self.lock = threading.Lock()
+        self.add(0)
+
+    def add(self, n: float = 1, what: str | None = None) -> None:
+        """Take that ``n`` more pieces are finished and, if it is given, what comes next."""
+        with self.lock:
+            self.done += n
+            self.what = what or self.what
+            self.progress(self.what, self.done, self.total)
+
+
+@contextmanager
+def progress_bar(*, show: bool = True) -> Iterator[Progress]:
+    """Yield a Progress that moves a bar; silent where standard error is no terminal.
+
+    Examples
+    --------
+    >>> with progress_bar(show=False) as progress:
+    ...     progress("reading", 1, 2)
+    """
+    from rich import progress as shown  # when there is something to show
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not (show and console.is_terminal):
+        yield silent
+        return
+    text, left = shown.TextColumn("{task.description}"), shown.TextColumn("left")
+    columns = (text, shown.BarColumn(), shown.TimeElapsedColumn(), left)
+    with shown.Progress(*columns, shown.TimeRemainingColumn(), console=console) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda what, done, total: bars.update(
+            task, description=what, completed=done, total=total
+        )

@@ -1,0 +1,152 @@
+"""Bring what reviewers found back to the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from alignset.labels import is_missing
+from alignset.review.sheet import (
+    CANNOT_TELL,
+    DESIGN,
+    PROBABILITY,
+    REVIEWED,
+    ROW,
+    STRATUM,
+    WAVE,
+    Reviews,
+    id_text,
+    row_ids,
+)
+from alignset.tables.cells import check_columns, read_label
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """A table with its reviews, and how many there were.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The table, with the true label (missing where unknown), and stratum, wave and probability
+        of every row that was on a sheet.
+    n_reviewed, n_cannot_tell, n_open : int
+        Rows of the sheet with a true label, without one though looked at, without an answer.
+
+    Examples
+    --------
+    >>> Joined(pd.DataFrame({"obs": [0, 1]}), n_reviewed=0, n_cannot_tell=0, n_open=0).n_open
+    0
+    """
+
+    table: pd.DataFrame
+    n_reviewed: int
+    n_cannot_tell: int
+    n_open: int
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table."""
+        return self.table
+
+
+def join(table: pd.DataFrame, reviews: Reviews, *, label: str, truth: str = REVIEWED) -> Joined:
+    """Add what reviewers found to the table the sheet was drawn from.
+
+    Parameters
+    ----------
+    table : DataFrame
+        If it has the columns of earlier sheets, the new reviews are added to those.
+    reviews : Reviews
+        From :func:`alignset.review.sheet.read_reviews`.
+    label : str
+        Column of the observed label; true labels are written as its values are.
+    truth : str, default="reviewed"
+        Column the true labels go to.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"obs": [0, 1, 1]})
+    >>> rows = {"id": ["2"], "reviewed": ["0"], "probability": [0.5], "stratum": ["1"], "wave": [1]}
+    >>> join(table, Reviews("row", pd.DataFrame(rows)), label="obs").frame()["reviewed"].tolist()
+    [<NA>, <NA>, 0]
+    """
+    check_columns(table, [label])
+    classes, _ = read_label(table, label)
+    values = _values(reviews, classes.tolist())
+    at = _positions(table, reviews)
+    out = table.copy()
+    true = _objects(out, truth)
+    for position, row in zip(at, reviews.rows["id"], strict=True):
+        if true[position] is not None:
+            raise ValueError(f"row {row!r} of the sheet is already reviewed in the table.")
+    true[at] = values
+    out[truth] = _typed(true, classes)
+    for name in DESIGN:
+        column = _objects(out, name)
+        column[at] = reviews.rows[name].to_numpy(object)
+        out[name] = pd.array(column.tolist(), dtype=_DTYPES[name])
+    found = len(values) - reviews.n_cannot_tell - reviews.n_open
+    return Joined(out, found, reviews.n_cannot_tell, reviews.n_open)
+
+
+_DTYPES: Mapping[str, Any] = {STRATUM: "string", WAVE: "Int64", PROBABILITY: "Float64"}
+
+
+def _values(reviews: Reviews, classes: list[Any]) -> list[Any]:
+    """Answers as values of the label column, None where there is none."""
+    known = {id_text(value).casefold(): value for value in classes}
+    if len(known) < len(classes):
+        known = {id_text(value): value for value in classes}
+    if CANNOT_TELL in known:
+        raise ValueError(f"{CANNOT_TELL!r} is a class of the label; rename it in the table.")
+    values: list[Any] = []
+    for row, answer in zip(reviews.rows["id"], reviews.rows["reviewed"], strict=True):
+        if pd.isna(answer) or answer == CANNOT_TELL:
+            values.append(None)
+            continue
+        text = id_text(answer)
+        value = known.get(text, known.get(text.casefold()))
+        if value is None:
+            accepted = ", ".join(repr(str(c)) for c in classes)
+            raise ValueError(
+                f"row {row!r} of the sheet was reviewed as {answer!r}; accepted are {accepted}, "
+                f"{CANNOT_TELL!r} or nothing."
+            )
+        values.append(value)
+    return values
+
+
+def _positions(table: pd.DataFrame, reviews: Reviews) -> Any:
+    """Where in the table each row of the sheet is."""
+    if reviews.id_column == ROW:
+        keys = [str(i) for i in range(len(table))]
+    else:
+        keys = [id_text(value) for value in row_ids(table, reviews.id_column)]
+    place = {key: position for position, key in enumerate(keys)}
+    for row in reviews.rows["id"]:
+        if row not in place:
+            raise ValueError(
+                f"the sheet has a row with {reviews.id_column} {row!r}, which the table does not "
+                "have; join the sheet to the table it was drawn from."
+            )
+    return np.array([place[row] for row in reviews.rows["id"]], dtype=np.int64)
+
+
+def _objects(table: pd.DataFrame, name: str) -> Any:
+    """Return a column as objects, None where it, or an entry of it, is missing."""
+    if name not in table:
+        return np.full(len(table), None, dtype=object)
+    values = table[name].to_numpy(object, copy=True)
+    values[is_missing(values)] = None
+    return values
+
+
+def _typed(values: Any, classes: Any) -> Any:
+    """Make a column of true labels that keeps whole numbers whole where some are missing."""
+    dtypes: dict[str, Any] = {"b": "boolean", "i": "Int64", "u": "Int64"}
+    kind = dtypes.get(classes.dtype.kind, object)
+    return pd.array(values.tolist(), dtype=kind)

@@ -1,0 +1,48 @@
+"""Read from a table how each row came to be reviewed: its probability, wave and stratum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alignset.evaluate.noise_rate import ReviewDesign
+from alignset.review.sheet import PROBABILITY, STRATUM, WAVE
+
+Floats = NDArray[np.float64]
+
+
+def read_design(table: pd.DataFrame, *, probability: str = PROBABILITY) -> ReviewDesign:
+    """Read the columns probability, wave and stratum of a table, where it has them.
+
+    A row without a ``wave`` counts as of the first; without ``stratum`` a wave is one stratum.
+    """
+    n = len(table)
+    if probability not in table:
+        return ReviewDesign.unknown(n)
+    chance = _numbers(table[probability])
+    drawn = ~np.isnan(chance)
+    if not ((chance[drawn] > 0) & (chance[drawn] <= 1)).all():
+        raise ValueError(
+            f"column {probability!r} must hold selection probabilities in (0, 1], empty for rows "
+            "that were on no sheet; rename it if it is something else."
+        )
+    wave = np.nan_to_num(_numbers(table[WAVE]), nan=1.0) if WAVE in table else np.ones(n)
+    if not (wave[drawn] >= 1).all():
+        raise ValueError(
+            f"column {WAVE!r} must hold the numbers of review sheets, 1, 2, ...; leave it as "
+            "`alignset join` wrote it."
+        )
+    stratum = np.zeros(n, dtype=np.int64)
+    if STRATUM in table:
+        stratum = pd.factorize(table[STRATUM].astype(str))[0].astype(np.int64)
+    waves = np.where(drawn, wave, -1).astype(np.int64)
+    return ReviewDesign(chance, waves, np.where(drawn, stratum, -1))
+
+
+def _numbers(values: pd.Series[Any]) -> Floats:
+    """Return a column as numbers, NaN where missing, -1 where it is no number."""
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(float, na_value=np.nan)
+    return np.asarray(np.where(np.isnan(numbers) & values.notna().to_numpy(), -1.0, numbers))

@@ -1,0 +1,137 @@
+"""Who was reviewed is not always a fair sample: weights that make the alignment set one.
+
+A reviewed row counts 1 / P(reviewed), scaled to a mean of one, so that the weighted alignment set
+looks like all rows. The probability is known (a review plan), counted, or estimated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alignset.rows.folds import pooled, take, weights
+from alignset.rows.problem import Part, Problem
+
+HOW = ("cells", "classifier")
+"""Ways to estimate who was likely to be reviewed."""
+
+MAX_WEIGHT = 20.0
+"""A reviewed row counts at most so many times the middle one: a bound on variance, paid in bias."""
+
+Weights = NDArray[np.float64]
+
+
+def weigh_review(problem: Problem, how: str) -> Problem:
+    """Return the problem with its reviewed rows weighted; see :func:`review_weights`.
+
+    Examples
+    --------
+    >>> from alignset.data import make_synthetic
+    >>> from alignset.rows import split
+    >>> table = make_synthetic(1000, random_state=0).table
+    >>> biased = split(table, table.y, composition=[0.5, 0.5], seed=0)
+    >>> problem = weigh_review(biased, "cells")
+    >>> minority = problem.train.reviewed & (problem.train.group == 1)
+    >>> bool(problem.train.weight[minority].max() < 1)
+    True
+    """
+    rows = pooled(problem)
+    rows = replace(rows, weight=weights(rows) * review_weights(rows, how))
+    first = np.arange(len(rows)) < len(problem.train)
+    return replace(problem, train=take(rows, first), validation=take(rows, ~first))
+
+
+def review_weights(rows: Part, how: str | Any) -> Weights:
+    """Return how much each row counts (n,): one where it was not reviewed.
+
+    Parameters
+    ----------
+    rows : Part
+        All rows, reviewed or not.
+    how : "cells", "classifier" or array of shape (n,)
+        Count P(reviewed) in each cell of group x observed label; estimate it from features, group
+        and observed label by logistic regression; or take it as given.
+
+    Examples
+    --------
+    >>> seen, true = np.array([0, 0, 0, 1, 1, 1]), np.array([0, -1, -1, 1, 1, -1])
+    >>> rows = Part(np.zeros((6, 1)), seen, true, np.zeros(6, int))
+    >>> review_weights(rows, "cells")
+    array([1.5 , 1.  , 1.  , 0.75, 0.75, 1.  ])
+    """
+    if isinstance(how, str):
+        if how not in HOW:
+            raise ValueError(
+                f"review weights come from {' or '.join(map(repr, HOW))}, or are selection "
+                f"probabilities, one per row; got {how!r}."
+            )
+        probability = _counted(rows) if how == "cells" else _estimated(rows)
+    else:
+        probability = check_probability(how, rows.reviewed)
+    weight = np.ones(len(rows))
+    if rows.reviewed.any():
+        size = weights(rows)[rows.reviewed]
+        own = 1.0 / probability[rows.reviewed]
+        own = np.minimum(own, MAX_WEIGHT * np.median(own))
+        weight[rows.reviewed] = own / np.average(own, weights=size)
+    return weight
+
+
+def unseen_cells(rows: Part) -> list[tuple[int, int]]:
+    """Return the cells (group, observed label) nobody looked into: no weight makes up for them."""
+    everywhere = set(zip(rows.group.tolist(), rows.y_seen.tolist(), strict=True))
+    looked = rows.reviewed
+    into = set(zip(rows.group[looked].tolist(), rows.y_seen[looked].tolist(), strict=True))
+    return sorted(everywhere - into)
+
+
+def _counted(rows: Part) -> Weights:
+    """P(reviewed) in the row's cell of group x observed label."""
+    _, cell = np.unique(np.column_stack([rows.group, rows.y_seen]), axis=0, return_inverse=True)
+    size = weights(rows)
+    share = np.bincount(cell, size * rows.reviewed) / np.bincount(cell, size)
+    return np.asarray(share[cell])
+
+
+def _estimated(rows: Part) -> Weights:
+    """P(reviewed | x, group, observed label), by logistic regression."""
+    import scipy.sparse
+    from sklearn.linear_model import LogisticRegression
+
+    if rows.reviewed.all() or not rows.reviewed.any():
+        return np.ones(len(rows))
+    codes = [np.eye(int(c.max()) + 1)[c] for c in (rows.group, rows.y_seen)]
+    if scipy.sparse.issparse(rows.X):
+        X: Any = scipy.sparse.hstack([rows.X, *codes]).tocsr()
+    else:
+        X = np.hstack([rows.X, *codes])
+    model = LogisticRegression(C=0.1, max_iter=1000)
+    model.fit(X, rows.reviewed, sample_weight=weights(rows))
+    return np.asarray(model.predict_proba(X)[:, 1].clip(1e-6))
+
+
+def check_probability(probability: Any, reviewed: NDArray[np.bool_]) -> Weights:
+    """Return selection probabilities, one per row; only those of reviewed rows must make sense.
+
+    Examples
+    --------
+    >>> check_probability([0.5, np.nan], np.array([True, False]))
+    array([0.5, nan])
+    """
+    values = np.asarray(probability, dtype=np.float64)
+    if values.shape != reviewed.shape:
+        raise ValueError(
+            f"selection probabilities have shape {values.shape} but there are {len(reviewed)} "
+            "rows; pass one per row."
+        )
+    wrong = ~((values > 0) & (values <= 1))
+    if (wrong & reviewed).any():
+        at = int(np.flatnonzero(wrong & reviewed)[0])
+        raise ValueError(
+            f"row {at} was reviewed but its selection probability is {values[at]:g}; a reviewed "
+            "row's lies in (0, 1]."
+        )
+    return values

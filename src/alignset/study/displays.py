@@ -1,0 +1,284 @@
+"""Pictures of a study's results: one metric of several methods, beside published values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from alignset.report.canvas import drawing, new_figure, one_axes, to_svg
+from alignset.report.displays import Axis, Display
+from alignset.report.look import COLOURS, INK, QUIET, Look, looks
+from alignset.study.results import METRICS, summarise
+
+NO_VALUES = pd.DataFrame({"method": [], "x": [], "mean": [], "sd": []})
+"""No published values."""
+
+KEY = "solid, band: ours, mean and SD; dashed, bars: published"
+
+
+@dataclass(frozen=True)
+class SummaryDisplay(Display):
+    """One metric of several methods at several positions, beside published values.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        The computed cells of one experiment, data set and protocol.
+    metric : str
+        Column to show.
+    axis : Axis
+    name, title, caption, alt : str
+        Name of the file or element, heading, what to look at, and what it shows in words.
+    published : DataFrame, optional
+        method, x, mean, sd of the same quantity.
+    look : mapping of str to Look, optional
+        How to draw methods, and in which order.
+    """
+
+    cells: pd.DataFrame
+    metric: str
+    axis: Axis
+    name: str
+    title: str = ""
+    caption: str = ""
+    alt: str = ""
+    published: pd.DataFrame = field(default_factory=NO_VALUES.copy)
+    look: Mapping[str, Look] = field(default_factory=dict)
+
+    @cached_property
+    def ours(self) -> pd.DataFrame:
+        """Mean, SD and number of seeds per method and position."""
+        return summarise(self.cells, self.metric)
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """Look of every method that is shown, in drawing order."""
+        shown = {*self.ours["method"], *self.published["method"]}
+        known = dict(self.look) or looks(shown)
+        extra = looks(shown - set(known))
+        return {m: v for m, v in {**known, **extra}.items() if m in shown}
+
+    @property
+    def y_label(self) -> str:
+        """Name of the metric."""
+        return METRICS.get(self.metric, self.metric)
+
+    def frame(self) -> pd.DataFrame:
+        """Return method, x, ours (mean, SD, seeds) and theirs (mean, SD), gap."""
+        theirs = self.published[["method", "x", "mean", "sd"]]
+        theirs = theirs.rename(columns={"mean": "published mean", "sd": "published SD"})
+        ours = self.ours.rename(columns={"n": "seeds", "sd": "SD"})
+        table = ours.merge(theirs, on=["method", "x"], how="outer")
+        place = {method: i for i, method in enumerate(self.looks)}
+        table = table.sort_values(
+            ["method", "x"], key=lambda v: v.map(place) if v.name == "method" else v
+        ).reset_index(drop=True)
+        table["method"] = [self.looks[m].label for m in table["method"]]
+        table["gap"] = table["mean"] - table["published mean"]
+        return table.drop(columns=["published mean", "published SD", "gap"] * (not len(theirs)))
+
+
+class Curves(SummaryDisplay):
+    """One line per method, named at its end; mean and SD; published values dashed.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"method": "a", "x": [1.0, 2.0], "seed": 0, "auroc": [0.8, 0.9]})
+    >>> display = Curves(cells, "auroc", Axis("noise rate"), name="demo")
+    >>> display.frame()["mean"].tolist(), display.svg().count("<svg")
+    ([0.8, 0.9], 1)
+    """
+
+    def svg(self) -> str:
+        """Draw all methods on one pair of axes."""
+        with drawing():
+            height = max(3.4, 0.21 * len(self.looks) + 0.6)  # room for every name
+            figure, axes = one_axes(4.8, height)
+            ends = {}
+            for method, look in reversed(self.looks.items()):  # the first one lies on top
+                end = _ours(axes, _of(self.ours, method), look)
+                dashed = _theirs(axes, _of(self.published, method), look)
+                if found := end or dashed:
+                    ends[method] = found
+            self.axis.lay(axes)
+            axes.set_ylabel(self.y_label)
+            _name_ends(axes, ends, self.looks, gap=0.2 / (height - 0.6))
+            return to_svg(figure)
+
+
+class Panels(SummaryDisplay):
+    """One small panel per method, ours solid and the published values dashed, the rest faint.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"method": "a", "x": [1.0, 2.0], "seed": 0, "auroc": [0.8, 0.9]})
+    >>> Panels(cells, "auroc", Axis("noise rate"), name="demo").svg().count("<svg")
+    1
+    """
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether there are several rows of panels."""
+        return len(self.looks) > 2
+
+    def svg(self) -> str:
+        """Draw the panels, two in a row, so that they can be read on a phone."""
+        n_columns = min(2, max(1, len(self.looks)))
+        n_rows = -(-len(self.looks) // n_columns)
+        with drawing():
+            figure = new_figure(4.8, max(3.4, 1.75 * n_rows + 0.6))
+            grid = figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+            for axes, (method, look) in zip(grid.flat, self.looks.items(), strict=False):
+                for other in self.looks:
+                    line = _of(self.ours, other)
+                    axes.plot(line["x"], line["mean"], color=QUIET, alpha=0.35, linewidth=0.8)
+                _theirs(axes, _of(self.published, method), look)
+                _ours(axes, _of(self.ours, method), look)
+                axes.set_title(look.label, loc="left", fontsize=10, fontweight="bold")
+                self.axis.lay(axes)
+                axes.set_xlabel("")
+            for axes in grid.flat[len(self.looks) :]:
+                axes.set_visible(False)
+            figure.supxlabel(f"{self.axis.label}\n{KEY}", fontsize=9)
+            figure.supylabel(self.y_label, fontsize=10)
+            return to_svg(figure)
+
+
+class Bars(SummaryDisplay):
+    """One bar per method in the order given; mean and SD; published values as open diamonds.
+
+    Examples
+    --------
+    >>> cells = pd.DataFrame({"method": ["a", "b"], "x": 1.0, "seed": 0, "auroc": [0.8, 0.9]})
+    >>> Bars(cells, "auroc", Axis("part"), name="demo").svg().count("<svg")
+    1
+    """
+
+    def svg(self) -> str:
+        """Draw lying bars, so that long names fit."""
+        with drawing():
+            figure, axes = one_axes(4.8, 0.55 * len(self.looks) + 1.2)
+            for y, (method, look) in enumerate(self.looks.items()):
+                ours, theirs = _of(self.ours, method), _of(self.published, method)
+                _bar(axes, y, ours, look)
+                spread = theirs["sd"].fillna(0).to_numpy()
+                axes.errorbar(
+                    theirs["mean"], np.full(len(theirs), y + 0.36), xerr=spread, fmt="D",
+                    mfc="none", color=INK, markersize=4.5, capsize=2, elinewidth=0.9,
+                )  # fmt: skip
+            labels = [look.label for look in self.looks.values()]
+            axes.set_yticks(range(len(labels)), labels)
+            axes.invert_yaxis()
+            axes.grid(visible=False, axis="y")
+            key = "\nbars: ours, mean and SD; diamonds: published" * bool(len(self.published))
+            figure.supxlabel(f"{self.y_label}{key}", fontsize=9)
+            axes.set_xlim(left=self._from())
+            return to_svg(figure)
+
+    def _from(self) -> float:
+        """Where bars begin: a tenth below the lowest value shown, so that gaps can be seen."""
+        low = [(t["mean"] - t["sd"].fillna(0)).min() for t in (self.ours, self.published) if len(t)]
+        return max(0.0, np.floor(10 * min(low) - 0.5) / 10) if low else 0.0
+
+
+def _of(table: pd.DataFrame, method: str) -> pd.DataFrame:
+    return table[table["method"] == method].sort_values("x")
+
+
+def _ours(axes: Axes, line: pd.DataFrame, look: Look) -> tuple[float, float] | None:
+    """Draw a solid line with a band of one SD; return where it ends."""
+    if line.empty:
+        return None
+    x, mean = line["x"].to_numpy(), line["mean"].to_numpy()
+    sd = line["sd"].fillna(0).to_numpy()
+    axes.fill_between(x, mean - sd, mean + sd, color=look.colour, alpha=0.13, linewidth=0)
+    axes.plot(
+        x, mean, color=look.colour, marker=look.marker, markersize=4.2, linewidth=look.width,
+        markeredgewidth=0,
+    )  # fmt: skip
+    return float(x[-1]), float(mean[-1])
+
+
+def _theirs(axes: Axes, line: pd.DataFrame, look: Look) -> tuple[float, float] | None:
+    """Draw published values: dashed, thin, with bars of one SD where it is known."""
+    if line.empty:
+        return None
+    x, mean = line["x"].to_numpy(), line["mean"].to_numpy()
+    sd = line["sd"].fillna(0).to_numpy()
+    axes.errorbar(
+        x,
+        mean,
+        yerr=sd,
+        color=look.colour,
+        linewidth=1.2,
+        linestyle=(0, (4, 2)),
+        elinewidth=0.7,
+        capsize=1.5,
+        alpha=0.9,
+    )
+    return float(x[-1]), float(mean[-1])
+
+
+def _bar(axes: Axes, y: int, ours: pd.DataFrame, look: Look) -> None:
+    if ours.empty:
+        return
+    mean, sd = float(ours["mean"].iloc[0]), float(ours["sd"].fillna(0).iloc[0])
+    axes.barh(y - 0.06, mean, height=0.5, color=COLOURS[0 if look.width > 2 else 1], alpha=0.85)
+    axes.errorbar(mean, y - 0.06, xerr=sd, fmt="none", ecolor=INK, capsize=3, elinewidth=1.1)
+
+
+def _name_ends(
+    axes: Axes, ends: Mapping[str, tuple[float, float]], look: Mapping[str, Look], gap: float
+) -> None:
+    """Write each line's name to the right of the axes, pushed apart where they would overlap."""
+    low, high = axes.get_ylim()
+    heights = {method: (y - low) / (high - low) for method, (_, y) in ends.items()}
+    order = sorted(heights, key=lambda m: heights[m])
+    spread = _push_apart([heights[m] for m in order], gap=gap)
+    for method, height in zip(order, spread, strict=True):
+        mark = look[method]
+        axes.plot(
+            1.045, height, transform=axes.transAxes, clip_on=False, color=mark.colour,
+            marker=mark.marker, markersize=5, markeredgewidth=0,
+        )  # fmt: skip
+        weight = "bold" if mark.width > 2 else "normal"
+        axes.annotate(
+            mark.label,
+            (1.045, height),
+            (7, 0),
+            fontsize=9,
+            fontweight=weight,
+            color=INK,
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="center",
+        )
+        axes.plot(
+            [1.0, 1.03], [heights[method], height], transform=axes.transAxes, clip_on=False,
+            color=mark.colour, linewidth=0.8,
+        )  # fmt: skip
+    axes.set_ylim(low, high)
+
+
+def _push_apart(places: list[float], gap: float) -> list[float]:
+    """Move ascending places as little as needed to be ``gap`` apart and inside [0, 1].
+
+    >>> [round(p, 2) for p in _push_apart([0.5, 0.5, 0.9], gap=0.1)]
+    [0.45, 0.55, 0.9]
+    """
+    moved = list(places)
+    for _ in range(200):
+        for i in range(len(moved) - 1):
+            overlap = gap - (moved[i + 1] - moved[i])
+            if overlap > 1e-9:
+                moved[i] -= overlap / 2
+                moved[i + 1] += overlap / 2
+        if moved:
+            shift = max(0.0, -moved[0]) - max(0.0, moved[-1] - 1)
+            moved = [p + shift for p in moved] if moved[-1] - moved[0] <= 1 else moved
+    return moved

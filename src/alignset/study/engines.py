@@ -1,0 +1,113 @@
+"""Where cohorts are trained: in this process, in several here, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
+
+from alignset.study.cohorts import Cohort
+from alignset.study.records import Record
+from alignset.study.training import Advance, train_cohort
+
+Results = Iterator[list[Record]]
+
+TIMEOUT = 20
+"""Seconds to wait for a Dask scheduler to answer."""
+
+
+class Engine(ABC):
+    """Trains cohorts and yields their records as they come, each cohort once."""
+
+    @abstractmethod
+    def train(self, cohorts: Sequence[Cohort], *, device: str, advance: Advance) -> Results:
+        """Yield the records of every cohort, in any order."""
+
+
+@dataclass(frozen=True)
+class Local(Engine):
+    """Train on one machine: one job in the calling process, more in a process each.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        Cohorts at the same time; by default as many as there are cores, and one on a GPU.
+
+    Examples
+    --------
+    >>> Local(jobs=2).count("cpu"), Local().count("cuda")
+    (2, 1)
+    """
+
+    jobs: int | None = None
+
+    def count(self, device: str) -> int:
+        """Return how many cohorts are trained at the same time."""
+        if self.jobs is not None:
+            return self.jobs
+        return 1 if device != "cpu" else len(os.sched_getaffinity(0))
+
+    def train(self, cohorts: Sequence[Cohort], *, device: str, advance: Advance) -> Results:
+        """Train one after another, or through joblib's processes."""
+        jobs = min(self.count(device), max(1, len(cohorts)))
+        if jobs == 1:
+            threads = 1 if device == "cpu" else None  # beside a GPU the cores are free
+            for cohort in cohorts:
+                yield train_cohort(cohort.cells, device=device, n_jobs=threads, advance=advance)
+            return
+        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+            yield from _through_joblib(cohorts, device, advance)
+
+
+@dataclass(frozen=True)
+class Dask(Engine):
+    """Train on a Dask cluster; workers get recipes and make or load the data themselves.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler: ``tcp://host:8786``.
+
+    Examples
+    --------
+    >>> Dask("tcp://127.0.0.1:8786").address
+    'tcp://127.0.0.1:8786'
+    """
+
+    address: str
+
+    def train(self, cohorts: Sequence[Cohort], *, device: str, advance: Advance) -> Results:
+        """Send every cohort to the cluster; one whose worker dies is sent to another."""
+        with closing(_connect(self.address)), parallel_config(backend="dask", n_jobs=-1):
+            yield from _through_joblib(cohorts, device, advance)
+
+
+def _connect(address: str) -> Any:
+    try:
+        client = import_module("distributed").Client
+    except ImportError:
+        raise ValueError(
+            "the Dask engine needs the package distributed; install alignset[dask]."
+        ) from None
+    try:
+        return client(address, timeout=TIMEOUT)
+    except OSError as error:
+        raise ValueError(
+            f"no Dask scheduler answers at {address} ({error}); start one with "
+            "`dask scheduler` and pass the address it prints."
+        ) from None
+
+
+def _through_joblib(cohorts: Sequence[Cohort], device: str, advance: Advance) -> Results:
+    jobs = (delayed(train_cohort)(c.cells, device=device, n_jobs=1) for c in cohorts)
+    parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
+    with closing(parallel(jobs)) as results:
+        for records in results:
+            advance(sum(record.cell.replicas for record in records))
+            yield records

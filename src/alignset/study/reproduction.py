@@ -1,0 +1,292 @@
+"""The page that lays a store's results beside a publication's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pandas as pd
+
+from alignset.report.displays import Axis, Display
+from alignset.report.look import Look, looks
+from alignset.report.page import (
+    Block,
+    DataTable,
+    Facts,
+    Gallery,
+    Page,
+    Prose,
+    Section,
+    Tiles,
+)
+from alignset.report.tables import slug
+from alignset.study.claims import Verdict
+from alignset.study.displays import NO_VALUES, Bars, Panels, SummaryDisplay
+from alignset.study.evidence import Evidence
+from alignset.study.publication import FigureSpec, Publication
+from alignset.study.results import METRICS, check_results, done, failed
+from alignset.study.rules import State
+from alignset.study.statistics import ALPHA, compare
+from alignset.study.verdicts import JudgedClaim, Verdicts
+
+NO_PUBLICATION = Publication("Results")
+
+HOW_TO_READ = (
+    "Lines and bars are means over seeds; bands and whiskers are one standard deviation (of the "
+    "population, as the published ones). Every picture has its numbers below it.",
+    "Differences are tested by paired t tests over seeds. p-values are corrected by Holm's method "
+    f"for the number of comparisons in a table or a claim and judged at {ALPHA:g}; Wilcoxon's "
+    "signed-rank test stands beside them, uncorrected, as a check. Where replications share one "
+    "draw of the data, seeds are not independent and intervals are too narrow.",
+    "A claim holds when all its comparisons are shown to go its way, fails when at least one is "
+    "shown to go against it, and is undecided otherwise: undecided is not refuted. Ours is the "
+    "closest call among the comparisons, named under Why; theirs is the published value of that "
+    "same comparison, not of their own closest call.",
+)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Results, and the publication they are held against.
+
+    Parameters
+    ----------
+    results : DataFrame
+        One row per cell, as ``Store.frame()`` returns it.
+    publication : Publication, optional
+    published : DataFrame, optional
+        As ``Publication.read_published`` returns it.
+    facts : sequence of (term, text), optional
+        What is known about the run: versions, machine, command.
+
+    Raises
+    ------
+    ValueError
+        No cell, or a column missing.
+
+    Examples
+    --------
+    >>> cell = {"experiment": "e", "protocol": "p", "dataset": "d", "method": "m", "x": 1.0}
+    >>> cell |= {"seed": 0, "x_name": "x", "status": "done", "reason": "", "auroc": 0.9}
+    >>> [figure.name for figure in Reproduction(pd.DataFrame([cell])).displays]
+    ['e-d-p-auroc']
+    """
+
+    results: pd.DataFrame
+    publication: Publication = NO_PUBLICATION
+    published: pd.DataFrame | None = None
+    facts: Sequence[tuple[str, str]] = field(default=())
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """The checked results."""
+        return check_results(self.results)
+
+    @cached_property
+    def displays(self) -> list[Display]:
+        """Every picture of the page, in its order."""
+        return [
+            display
+            for section in self._figure_sections
+            for part in section.sections
+            for block in part.blocks
+            if isinstance(block, Gallery)
+            for display in block.displays
+        ]
+
+    @cached_property
+    def judged(self) -> list[JudgedClaim]:
+        """Every claim, judged under every protocol that has results for it."""
+        protocols = sorted(set(self.cells["protocol"]), reverse=True)  # as-written first
+        evidence = {protocol: self._evidence(protocol) for protocol in protocols}
+        rows = []
+        for claim in self.publication.claims:
+            found = [(p, claim.judge(evidence[p])) for p in protocols]
+            ran = [(p, v) for p, v in found if v.finding is not None]
+            nothing = (NOT_RUN, Verdict(State.UNDECIDED, found[0][1].explanation))
+            rows += [JudgedClaim(claim, p, v) for p, v in ran or [nothing]]
+        return rows
+
+    def page(self) -> Page:
+        """Lay out the page."""
+        pub = self.publication
+        verdicts = Verdicts(self.judged)
+        sections = [Section("At a glance", self._glance(verdicts))]
+        if pub.claims:
+            sections.append(Section("Claims", [verdicts]))
+        sections += self._figure_sections
+        if pub.deviations:
+            told = Facts(list(pub.deviations.items()), anchor="deviation")
+            sections.append(Section("Where paper and released code differ", [told]))
+        sections.append(Section("How to read this", [Prose([*HOW_TO_READ, *pub.notes])]))
+        sections.append(Section("What was run", self._what_was_run()))
+        lead = pub.citation or "Every experiment in the store."
+        links = [("The paper", pub.link)] if pub.link else []
+        return Page(pub.title, lead, sections, links, "Made by alignset from a store of results.")
+
+    @property
+    def _focus(self) -> str:
+        return next(iter(self.publication.methods), ("", ""))[0]
+
+    def _evidence(self, protocol: str) -> Evidence:
+        here = self.cells[self.cells["protocol"] == protocol]
+        measured = self.publication.measured_by.get(protocol, {})
+        return Evidence.of(here, self.published, measured, self.publication.published_by)
+
+    def _glance(self, verdicts: Verdicts) -> list[Block]:
+        ran, lost = len(done(self.cells)), len(failed(self.cells))
+        tiles = [(str(ran), "cells computed"), (str(lost), "cells failed")]
+        if verdicts.judged:
+            tiles = [
+                *((str(verdicts.count(s)), f"verdicts: {s}") for s in State),
+                *tiles,
+            ]
+        said = [] if ran else ["No cell was computed, so there is nothing to draw."]
+        return [Tiles(tiles), Prose(said)]
+
+    @cached_property
+    def _figure_sections(self) -> list[Section]:
+        specs = {spec.experiment: spec for spec in self.publication.figures}
+        ran = done(self.cells)
+        order = [e for e in specs if e in set(ran["experiment"])]
+        order += sorted(set(ran["experiment"]) - set(specs))
+        sections = []
+        for experiment in order:
+            here = ran[ran["experiment"] == experiment]
+            spec = specs.get(experiment) or _plain(experiment, here)
+            parts = [self._part(spec, *key, block) for key, block in _blocks(here)]
+            intro = [Prose([spec.caption])] if spec.caption else []
+            sections.append(Section(spec.title, intro, parts))
+        return sections
+
+    def _part(self, spec: FigureSpec, dataset: str, protocol: str, cells: pd.DataFrame) -> Section:
+        title = f"{self.publication.datasets.get(dataset, dataset)}, {protocol}"
+        blocks: list[Block] = [Gallery(self._draw(spec, dataset, protocol, cells))]
+        focus = self._focus
+        if focus in set(cells["method"]) and spec.display is not Bars:
+            for metric in spec.metrics:
+                column = self.publication.column(protocol, metric)
+                if _has(cells, column) and cells["method"].nunique() > 1:
+                    blocks.append(self._comparisons(cells, focus, column))
+        return Section(title, blocks)
+
+    def _draw(
+        self, spec: FigureSpec, dataset: str, protocol: str, cells: pd.DataFrame
+    ) -> list[Display]:
+        published = self._published(spec.experiment, dataset)
+        look = self._looks(spec)
+        place = f"{spec.title}, {self.publication.datasets.get(dataset, dataset)}, {protocol}"
+
+        def display(kind: type[SummaryDisplay], column: str, theirs: pd.DataFrame) -> Display:
+            name = slug(spec.experiment, dataset, protocol, column)
+            name += "-published" * (len(theirs) > 0)
+            title = METRICS.get(column, column) + ": ours and theirs" * (len(theirs) > 0)
+            alt = f"{title}. {place}."
+            return kind(cells, column, spec.axis, name, title, "", alt, theirs, look)
+
+        columns = [self.publication.column(protocol, metric) for metric in spec.metrics]
+        drawn = [display(spec.display, c, NO_VALUES) for c in columns if _has(cells, c)]
+        beside = Bars if spec.display is Bars else Panels
+        drawn[1:1] = [
+            display(beside, str(column), theirs)
+            for column, theirs in published.groupby("metric")
+            if _has(cells, str(column))
+        ]
+        return drawn
+
+    def _looks(self, spec: FigureSpec) -> dict[str, Look]:
+        own = looks((), spec.methods, self._focus)
+        everywhere = looks(self.cells["method"], self.publication.methods)
+        return {**own, **{m: look for m, look in everywhere.items() if m not in own}}
+
+    def _published(self, experiment: str, dataset: str) -> pd.DataFrame:
+        if self.published is None:
+            return pd.DataFrame({"metric": []})
+        p = self.published
+        return p[(p["experiment"] == experiment) & (p["dataset"] == dataset)]
+
+    def _comparisons(self, cells: pd.DataFrame, focus: str, column: str) -> DataTable:
+        table = compare(cells, focus, column)
+        table["rival"] = [self.publication.label(method) for method in table["rival"]]
+        renamed = {"n": "seeds", "p": "p (paired t)", "p_holm": "p (Holm)"}
+        table = table.rename(columns={**renamed, "p_wilcoxon": "p (Wilcoxon)"})
+        first = cells.iloc[0]
+        name = slug(first["experiment"], first["dataset"], first["protocol"], column, "pairs")
+        what = f"{self.publication.label(focus)} minus each rival, {METRICS.get(column, column)}"
+        return DataTable(table, name, what, summary=f"Paired differences: {what}")
+
+    def _what_was_run(self) -> list[Block]:
+        blocks: list[Block] = [Facts([*self.facts, *_provenance(self.cells)])]
+        keys = ["experiment", "dataset", "protocol"]
+        rows = [
+            {
+                **dict(zip(keys, key, strict=True)),
+                "methods": block["method"].nunique(),
+                "settings": block["x"].nunique(),
+                "seeds": _seeds(block["seed"]),
+                "cells done": int((block["status"] == "done").sum()),
+                "cells failed": int((block["status"] != "done").sum()),
+            }
+            for key, block in self.cells.groupby(keys)
+        ]
+        blocks.append(DataTable(pd.DataFrame(rows), "cells", "Cells by experiment"))
+        lost = failed(self.cells)
+        if len(lost):
+            shown = ["experiment", "dataset", "protocol", "method", "x", "seed", "reason"]
+            blocks.append(Prose([f"{len(lost)} cells failed; they are left out of every mean."]))
+            blocks.append(DataTable(lost[shown], "failed-cells", "Failed cells"))
+        else:
+            blocks.append(Prose(["No cell failed."]))
+        return blocks
+
+
+NOT_RUN = "not run"
+
+
+def _has(cells: pd.DataFrame, column: str) -> bool:
+    return column in cells and bool(cells[column].notna().any())
+
+
+def _provenance(cells: pd.DataFrame) -> list[tuple[str, str]]:
+    """Tell what the store remembers of the run itself."""
+    facts = [("Cells", f"{len(done(cells))} computed, {len(failed(cells))} failed")]
+    facts.append(("Seeds", _seeds(cells["seed"])))
+    if "version" in cells:
+        facts.append(("Computed by", "alignset " + ", ".join(sorted(set(cells["version"])))))
+    if "created" in cells:
+        facts.append(("Computed from, to", f"{cells['created'].min()}, {cells['created'].max()}"))
+    if "seconds" in cells:
+        facts.append(("Training time", f"{cells['seconds'].sum() / 3600:.2f} hours"))
+    return facts
+
+
+def _blocks(cells: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
+    """Split one experiment's cells by data set and protocol, synthetic and as-written first."""
+    groups = {(str(d), str(p)): b for (d, p), b in cells.groupby(["dataset", "protocol"])}
+    order = sorted(groups, key=lambda key: key[1], reverse=True)
+    order = sorted(order, key=lambda key: (key[0] != "synthetic", key[0]))
+    return [(key, groups[key]) for key in order]
+
+
+def _plain(experiment: str, cells: pd.DataFrame) -> FigureSpec:
+    """Show an experiment nobody described."""
+    metrics = tuple(m for m in ("hm", "auroc", "aueoc") if m in cells and cells[m].notna().any())
+    title = experiment.replace("_", " ").capitalize()
+    return FigureSpec(experiment, title, Axis(str(cells["x_name"].iloc[0])), metrics=metrics)
+
+
+def _seeds(seeds: pd.Series[int]) -> str:
+    found: list[int] = sorted(set(map(int, seeds)))
+    if found == list(range(found[0], found[-1] + 1)) and len(found) > 2:
+        return f"{found[0]} to {found[-1]}"
+    return ", ".join(map(str, found))
+
+
+def save_figures(displays: Sequence[Display]) -> Mapping[str, str]:
+    """Return the name of a file -> its content, for every picture and its numbers."""
+    saved: dict[str, str] = {}
+    for display in displays:
+        saved[f"{display.name}.svg"] = display.svg()
+        saved[f"{display.name}.csv"] = display.frame().to_csv(index=False, lineterminator="\n")
+    return saved

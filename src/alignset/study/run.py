@@ -1,0 +1,162 @@
+"""Run experiments: train what the store does not have yet, and keep every cohort's records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Protocol
+
+from alignset.study.cells import expand
+from alignset.study.cohorts import REPLICAS, Cohort, group_cells
+from alignset.study.engines import Engine, Local
+from alignset.study.records import Cell
+from alignset.study.spec import Experiment
+from alignset.study.store import Store
+
+
+class Progress(Protocol):
+    """Who is told how a run goes."""
+
+    def say(self, text: str) -> None:
+        """Take one line for the reader."""
+
+    def start(self, replicas: int) -> None:
+        """Take how many replicas there are to train."""
+
+    def advance(self, replicas: int) -> None:
+        """Take how many more have been trained."""
+
+
+class Silence:
+    """Tells nobody."""
+
+    def say(self, text: str) -> None:
+        """Ignore a line."""
+
+    def start(self, replicas: int) -> None:
+        """Ignore the number of replicas."""
+
+    def advance(self, replicas: int) -> None:
+        """Ignore progress."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did: cells trained now, had already, failed in all, and data sets left out.
+
+    Examples
+    --------
+    >>> Outcome(trained=10, had=5, failed=1, skipped={}).good
+    False
+    """
+
+    trained: int
+    had: int
+    failed: int
+    skipped: dict[str, str]
+
+    @property
+    def good(self) -> bool:
+        """Whether no cell failed."""
+        return self.failed == 0
+
+
+def run(
+    experiments: Experiment | Sequence[Experiment],
+    store: Store,
+    *,
+    device: str = "cpu",
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    quick: bool = False,
+    replicas: int | None = None,
+    retry: bool = False,
+    replace: bool = False,
+) -> Outcome:
+    """Train every cell that the store does not have.
+
+    Parameters
+    ----------
+    experiments : Experiment or sequence of Experiment
+    store : Store
+        Each cohort is written to it in one transaction, so that a run can be killed at any
+        moment and started again.
+    device : {"cpu", "cuda"}, default="cpu"
+    engine : Engine, optional
+        ``Local(jobs)``, the default, or ``Dask(address)``.
+    progress : Progress, optional
+    quick : bool, default=False
+        2 seeds, 4 configs, at most 3 settings of each experiment.
+    replicas : int, optional
+        Trained together and saved together; by default 200 on a CPU and 2 000 on a GPU.
+    retry : bool, default=False
+        Train failed cells again; otherwise a failure is a result.
+    replace : bool, default=False
+        Drop rows of the same name that were made with other settings, instead of refusing.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run([], Store(folder + "/results.sqlite"))
+    Outcome(trained=0, had=0, failed=0, skipped={})
+    """
+    chosen = [experiments] if isinstance(experiments, Experiment) else list(experiments)
+    teller, limit = progress or Silence(), replicas or REPLICAS[device]
+    grids, skipped = _expand_all([e.quick() for e in chosen] if quick else chosen, teller)
+    cells = [cell for grid in grids for cell in grid]
+    _refuse_strangers(store, cells, replace)
+    cohorts = [cohort for grid in grids for cohort in group_cells(grid, limit=limit)]
+    known = {k for k, status in store.statuses().items() if not (retry and status == "failed")}
+    missing = [left for left in (_missing(cohort, known) for cohort in cohorts) if left.cells]
+    teller.start(sum(cohort.replicas for cohort in missing))
+    trained = 0
+    results = (engine or Local()).train(missing, device=device, advance=teller.advance)
+    with closing(results):  # type: ignore[type-var]
+        for records in results:
+            store.add(records, replace=replace)
+            trained += len(records)
+            for record in records:
+                if record.status == "failed":
+                    teller.say(f"failed: {_name(record.cell)}: {record.reason}")
+    statuses = store.statuses()
+    failed = sum(statuses.get(cell.key) == "failed" for cell in cells)
+    return Outcome(trained, len(cells) - trained, failed, skipped)
+
+
+def _expand_all(
+    experiments: Sequence[Experiment], teller: Progress
+) -> tuple[list[list[Cell]], dict[str, str]]:
+    grids, skipped = [], {}
+    for experiment in experiments:
+        cells, absent = expand(experiment)
+        grids.append(cells)
+        for dataset, reason in absent.items():
+            if dataset not in skipped:
+                teller.say(f"skipped data set {dataset}: {reason}.")
+        skipped.update(absent)
+    return grids, skipped
+
+
+def _refuse_strangers(store: Store, cells: Sequence[Cell], replace: bool) -> None:
+    found = 0 if replace else store.strangers(cells)
+    if found:
+        raise ValueError(
+            f"{store.path} has {found} of these {len(cells)} cells, made with other settings "
+            "(another number of configs, other ranges, another version); use another store, or "
+            "let them be replaced (--replace)."
+        )
+
+
+def _missing(cohort: Cohort, known: set[str]) -> Cohort:
+    return Cohort(tuple(cell for cell in cohort.cells if cell.key not in known))
+
+
+def _name(cell: Cell) -> str:
+    place = f"{cell.experiment} {cell.protocol} {cell.dataset} {cell.method}"
+    return f"{place} {cell.x_name}={cell.x:g} seed {cell.seed}"

@@ -1,0 +1,1 @@
+"""A user's file: read it, tell what its columns are, turn them into numbers."""

@@ -1,0 +1,224 @@
+"""Read and write a user's table, in the format its suffix names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from alignset.tables.atomic import new_file
+from alignset.tables.delimited import read_delimited, read_header
+
+FORMATS = ("csv", "tsv", "parquet", "feather", "xpt")
+"""Suffixes that can be read; csv, tsv and xpt also with .gz after them."""
+
+
+def read_table(
+    path: str | os.PathLike[str], *, columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    r"""Read a CSV, TSV, Parquet, Feather or SAS transport file.
+
+    Parameters
+    ----------
+    path : path
+        Its suffix names the format: .csv, .tsv, .parquet, .feather, .xpt; also .csv.gz, .tsv.gz,
+        .xpt.gz. Text is UTF-8.
+    columns : sequence of str, optional
+        Columns to read, in this order; all by default.
+
+    Returns
+    -------
+    DataFrame
+        With a plain row index. In a file of more than 100 000 rows, text that repeats is kept as
+        codes (dtype category), and a bar shows how far reading has come where there is a terminal.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        With a message a reader of the file can act on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "t.csv"
+    >>> _ = path.write_text("age,sex\n61,f\n70,m\n")
+    >>> read_table(path, columns=["sex", "age"]).values.tolist()
+    [['f', 61], ['m', 70]]
+    >>> folder.cleanup()
+    """
+    place = Path(path)
+    kind = _format(place)
+    if not place.exists():
+        raise FileNotFoundError(f"there is no file {place}.")
+    if not place.is_file():
+        raise ValueError(f"{place} is a folder; name one table file.")
+    if place.stat().st_size == 0:
+        raise ValueError(f"{place} is empty; a table needs a header and rows.")
+    try:
+        frame = _READ[kind](place, None if columns is None else list(columns))
+    except (EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ValueError(f"{place} is damaged: {str(error).lower()}.") from None
+    if not len(frame):
+        raise ValueError(f"{place} has columns but no rows.")
+    return frame if columns is None else frame[list(columns)]
+
+
+def write_table(
+    frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False
+) -> None:
+    r"""Write a table in the format of its suffix; it appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table(pd.DataFrame({"a": [1]}), Path(folder) / "t.csv")
+    ...     (Path(folder) / "t.csv").read_text()
+    'a\n1\n'
+    """
+    place = Path(path)
+    check_output(place, overwrite=overwrite)
+    kind = _format(place)
+    with new_file(place) as part:
+        if kind in ("csv", "tsv"):
+            how: Any = "gzip" if place.suffix == ".gz" else None
+            frame.to_csv(part, sep="\t" if kind == "tsv" else ",", index=False, compression=how)
+        else:
+            _need_pyarrow(place)
+            (frame.to_parquet if kind == "parquet" else frame.to_feather)(part)
+
+
+def check_output(path: Path, *, overwrite: bool = False) -> None:
+    """Refuse a file that cannot be written, before any work is done for it."""
+    if _format(path) == "xpt":
+        raise ValueError(f"{path} cannot be written; write .csv, .tsv, .parquet or .feather.")
+    if path.exists() and not overwrite:
+        raise ValueError(f"{path} exists; name another file, or pass --overwrite.")
+    if not path.parent.is_dir():
+        raise ValueError(f"there is no folder {path.parent} to write {path.name} to.")
+
+
+def check_columns(wanted: Iterable[str], there: Sequence[str], where: str) -> None:
+    """Refuse names that ``where`` has no column of, with the likeliest intention."""
+    for name in wanted:
+        if name not in there:
+            close = get_close_matches(name, there, n=1)
+            guess = f"did you mean {close[0]!r}? " if close else ""
+            shown = ", ".join(there[:12]) + (", ..." if len(there) > 12 else "")
+            raise ValueError(f"{where} has no column {name!r}; {guess}it has {shown}.")
+
+
+def hash_file(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, in hexadecimal.
+
+    Examples
+    --------
+    >>> hash_file(os.devnull)[:8]
+    'e3b0c442'
+    """
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _format(path: Path) -> str:
+    suffixes = [s.lower() for s in path.suffixes]
+    packed = suffixes[-1:] == [".gz"]
+    kind = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]
+    name = kind[0].removeprefix(".")
+    if name not in FORMATS or (packed and name in ("parquet", "feather")):
+        raise ValueError(
+            f"{path.name} is of no known format; tables end in .csv, .tsv, .parquet, .feather or "
+            ".xpt (csv, tsv and xpt also with .gz)."
+        )
+    return name
+
+
+def _check_names(path: Path, names: list[str], columns: list[str] | None) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"{path} has {names.count(twice[0])} columns named {twice[0]!r}; "
+            "give every column a name of its own."
+        )
+    for position, name in enumerate(names, 1):
+        if not name.strip():
+            raise ValueError(f"{path} has no name for column {position}; name every column.")
+    check_columns(columns or (), names, str(path))
+
+
+def _read_text(separator: str) -> Callable[[Path, list[str] | None], pd.DataFrame]:
+    def read(path: Path, columns: list[str] | None) -> pd.DataFrame:
+        header = read_header(path, separator)
+        if not header:
+            raise ValueError(f"{path} is empty; a table needs a header and rows.")
+        _check_names(path, header, columns)
+        return read_delimited(path, separator, columns)
+
+    return read
+
+
+def _need_pyarrow(path: Path) -> None:
+    try:
+        import pyarrow  # type: ignore[import-untyped] # noqa: F401
+    except ImportError:
+        raise ValueError(
+            f"{path.name} needs pyarrow; run `pip install 'alignset[parquet]'`, or use CSV."
+        ) from None
+
+
+def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
+    _need_pyarrow(path)
+    import pyarrow as pa
+    import pyarrow.feather  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
+
+    try:
+        if _format(path) == "parquet":
+            names = pa.parquet.read_schema(path).names
+        else:
+            with pa.memory_map(str(path)) as source:
+                names = pa.ipc.open_file(source).schema.names
+        names = [n for n in names if not n.startswith("__index_level_")]
+        _check_names(path, names, columns)
+        if _format(path) == "parquet":
+            table = pa.parquet.read_table(path, columns=columns or names)
+        else:
+            table = pa.feather.read_table(path, columns=columns or names)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path} is damaged or no {_format(path)} file: {error}") from None
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    return frame
+
+
+def _read_xpt(path: Path, columns: list[str] | None) -> pd.DataFrame:
+    packed: Any = "gzip" if path.suffix == ".gz" else None
+    try:
+        frame = pd.read_sas(path, format="xport", encoding="utf-8", compression=packed)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} holds text that is not UTF-8; convert it to CSV.") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged or no SAS transport file: {error}") from None
+    names = [str(name) for name in frame.columns]
+    _check_names(path, names, columns)
+    for name in frame.select_dtypes("float64").columns:
+        frame[name] = frame[name].mask(frame[name].abs() < 1e-70, 0.0)  # how the format writes zero
+    return frame
+
+
+_READ: dict[str, Callable[[Path, list[str] | None], pd.DataFrame]] = {
+    "csv": _read_text(","),
+    "tsv": _read_text("\t"),
+    "parquet": _read_arrow,
+    "feather": _read_arrow,
+    "xpt": _read_xpt,
+}

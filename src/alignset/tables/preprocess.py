@@ -1,0 +1,308 @@
+"""Turn a table into a matrix: fitted with scikit-learn, kept as plain data, applied without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+from numpy.typing import NDArray
+
+from alignset.tables.files import check_columns
+from alignset.tables.kinds import Kind, as_levels, as_numbers, first_date
+
+MAX_LEVELS = 40
+"""A category's columns; the rarer levels share one."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column read as one number, and whether it was missing.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "boolean", "date"}
+    origin : str or None
+        For dates, the day from which days are counted.
+    median : float
+        Stands in for what is missing.
+    mean, scale : float
+        Subtracted, then divided by.
+    missing : tuple (mean, scale) or None
+        Of the indicator column; None where nothing was missing at fit.
+    """
+
+    name: str
+    kind: Kind
+    origin: str | None
+    median: float
+    mean: float
+    scale: float
+    missing: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column read as one 0/1 column per level.
+
+    Parameters
+    ----------
+    name : str
+    levels : tuple of str or None
+        None is the level of missing values.
+    other : bool
+        Whether a last column stands for rare and unknown levels; else they are all zeros.
+    """
+
+    name: str
+    levels: tuple[str | None, ...]
+    other: bool
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """What turns a table into a matrix: numbers, their missing indicators, then categories.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [60.0, None, 70.0], "sex": ["f", "m", "f"]})
+    >>> made = fit_preprocessing(frame, {"age": "number", "sex": "category"})
+    >>> made.feature_names
+    ('age', 'age missing', 'sex=f', 'sex=m')
+    >>> made.transform(frame).shape
+    (3, 4)
+    """
+
+    numbers: tuple[Number, ...]
+    categories: tuple[Category, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns it reads."""
+        return (*(c.name for c in self.numbers), *(c.name for c in self.categories))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the matrix's columns."""
+        names = [c.name for c in self.numbers]
+        names += [f"{c.name} missing" for c in self.numbers if c.missing]
+        for c in self.categories:
+            names += [f"{c.name}={'(missing)' if v is None else v}" for v in c.levels]
+            names += [f"{c.name}=(other)"] if c.other else []
+        return tuple(names)
+
+    def transform(self, frame: Any, *, first_row: int = 0) -> NDArray[np.float64]:
+        """Return the matrix (n, D) of a table that has the columns, in any order.
+
+        ``first_row`` is how many rows came before these, so that a message names the right one.
+        """
+        if not isinstance(frame, pd.DataFrame):
+            raise ValueError(
+                f"this model reads a DataFrame with named columns, got {type(frame).__name__}."
+            )
+        check_columns(self.columns, [str(c) for c in frame.columns], "the table")
+        values = [as_numbers(frame[c.name], c.kind, c.origin, first_row) for c in self.numbers]
+        gaps = [np.isnan(v) for v in values]
+        blocks = [
+            (np.where(gap, c.median, v) - c.mean) / c.scale
+            for c, v, gap in zip(self.numbers, values, gaps, strict=True)
+        ]
+        blocks += [
+            (gap - c.missing[0]) / c.missing[1]
+            for c, gap in zip(self.numbers, gaps, strict=True)
+            if c.missing
+        ]
+        coded = [self._one_hot(c, as_levels(frame[c.name])) for c in self.categories]
+        numbers = np.column_stack(blocks) if blocks else np.zeros((len(frame), 0))
+        return np.hstack([numbers, *coded])
+
+    @staticmethod
+    def _one_hot(c: Category, levels: NDArray[np.object_]) -> NDArray[np.float64]:
+        place = {level: i for i, level in enumerate(c.levels)}
+        width = len(c.levels) + c.other
+        codes, distinct = pd.factorize(levels, use_na_sentinel=False)
+        at = [place.get(None if pd.isna(v) else v, len(c.levels)) for v in distinct]
+        return np.asarray(np.eye(len(c.levels) + 1, width)[np.array(at, dtype=np.int64)[codes]])
+
+    def unknown_levels(self, frame: pd.DataFrame) -> dict[str, list[str]]:
+        """Column -> text it holds that has no column of its own, so far as there is some."""
+        found = {}
+        for c in self.categories:
+            strange = set(as_levels(frame[c.name])) - set(c.levels) - {None}
+            if strange:
+                found[c.name] = sorted(strange)
+        return found
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as what JSON can hold."""
+        return {
+            "reads": "table",
+            "numbers": [asdict(c) for c in self.numbers],
+            "categories": [asdict(c) for c in self.categories],
+        }
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The preprocessing of a model that was fitted on a matrix: none, but its width is checked.
+
+    Examples
+    --------
+    >>> Matrix(2, None).transform([[1, 2]])
+    array([[1., 2.]])
+    """
+
+    n_features: int
+    names: tuple[str, ...] | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns it reads."""
+        return self.names or tuple(f"x{i}" for i in range(self.n_features))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the matrix's columns."""
+        return self.columns
+
+    def transform(self, X: Any) -> Any:
+        """Return the matrix as float64; a DataFrame's columns may come in any order."""
+        if isinstance(X, pd.DataFrame) and self.names is not None:
+            check_columns(self.names, [str(c) for c in X.columns], "the table")
+            X = X[list(self.names)]
+        if not scipy.sparse.issparse(X):
+            X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            raise ValueError(
+                f"this model reads a matrix of {self.n_features} columns, got shape {X.shape}."
+            )
+        values = X.data if scipy.sparse.issparse(X) else X
+        if not np.isfinite(values).all():
+            raise ValueError("the matrix holds NaN or infinite values; this model takes neither.")
+        return X.tocsr().astype(np.float64) if scipy.sparse.issparse(X) else X
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it as what JSON can hold."""
+        return {"reads": "matrix", "n_features": self.n_features, "names": self.names}
+
+
+def canonical(
+    frame: pd.DataFrame, kinds: Mapping[str, Kind], origins: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return what scikit-learn is given: floats with NaN, and text with None."""
+    return pd.DataFrame(
+        {
+            name: as_levels(frame[name])
+            if kind == "category"
+            else as_numbers(frame[name], kind, origins.get(name))
+            for name, kind in kinds.items()
+        },
+        index=range(len(frame)),
+    ).astype({name: object for name, kind in kinds.items() if kind == "category"})
+
+
+def column_transformer(numbers: Sequence[str], categories: Sequence[str], n_rows: int) -> Any:
+    """Return the scikit-learn transformer of a canonical table, not yet fitted."""
+    # here, because scikit-learn takes a second to import and applying a model does not need it
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    encode = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        min_frequency=int(np.clip(n_rows // 200, 1, 20)),
+        max_categories=MAX_LEVELS,
+        sparse_output=False,
+        dtype=np.float64,
+    )
+    return ColumnTransformer(
+        [
+            ("numbers", make_pipeline(impute, StandardScaler()), list(numbers)),
+            ("categories", encode, list(categories)),
+        ]
+    )
+
+
+def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preprocessing:
+    """Fit scikit-learn's transformer on a table, and take what it learned as data.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    kinds : mapping from column name to {"number", "boolean", "date", "category"}
+    """
+    origins = {name: first_date(frame[name]) for name, kind in kinds.items() if kind == "date"}
+    numbers = [name for name, kind in kinds.items() if kind != "category"]
+    categories = [name for name, kind in kinds.items() if kind == "category"]
+    fitted = column_transformer(numbers, categories, len(frame))
+    fitted.fit(canonical(frame, kinds, origins))
+    return Preprocessing(
+        _learned_numbers(fitted, numbers, kinds, origins) if numbers else (),
+        _learned_categories(fitted, categories) if categories else (),
+    )
+
+
+def _learned_numbers(
+    fitted: Any, names: list[str], kinds: Mapping[str, Kind], origins: Mapping[str, str]
+) -> tuple[Number, ...]:
+    impute, scale = (step for _, step in fitted.named_transformers_["numbers"].steps)
+    means, scales = scale.mean_.tolist(), scale.scale_.tolist()
+    medians = np.nan_to_num(impute.statistics_).tolist()
+    marked = impute.indicator_.features_.tolist()
+    missing = {c: (means[len(names) + i], scales[len(names) + i]) for i, c in enumerate(marked)}
+    return tuple(
+        Number(n, kinds[n], origins.get(n), medians[i], means[i], scales[i], missing.get(i))
+        for i, n in enumerate(names)
+    )
+
+
+def _learned_categories(fitted: Any, names: list[str]) -> tuple[Category, ...]:
+    encode = fitted.named_transformers_["categories"]
+    found = []
+    for name, every, rare in zip(
+        names, encode.categories_, encode.infrequent_categories_, strict=True
+    ):
+        # a missing level is NaN or None, as pandas would have it
+        scarce = {None if pd.isna(v) else v for v in (() if rare is None else rare)}
+        levels = [None if pd.isna(v) else v for v in every]
+        kept = tuple(level for level in levels if level not in scarce)
+        found.append(Category(name, kept, bool(scarce)))
+    return tuple(found)
+
+
+def from_data(data: Any) -> Preprocessing | Matrix:
+    """Rebuild a preprocessing from what JSON held; anything unexpected is refused."""
+    try:
+        if data["reads"] == "matrix":
+            names = data["names"]
+            return Matrix(int(data["n_features"]), None if names is None else tuple(names))
+        if data["reads"] != "table":
+            raise ValueError
+        numbers = [Number(**{**c, "missing": _pair(c["missing"])}) for c in data["numbers"]]
+        categories = [
+            Category(c["name"], tuple(c["levels"]), c["other"]) for c in data["categories"]
+        ]
+        _check_types(numbers, categories)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"preprocessing.json is not what alignset writes ({error!r})") from None
+    return Preprocessing(tuple(numbers), tuple(categories))
+
+
+def _pair(values: Any) -> tuple[float, float] | None:
+    return None if values is None else cast(tuple[float, float], tuple(map(float, values)))
+
+
+def _check_types(numbers: list[Number], categories: list[Category]) -> None:
+    for c in numbers:
+        finite = np.isfinite([c.median, c.mean, c.scale, *(c.missing or ())]).all()
+        if c.kind not in ("number", "boolean", "date") or not finite or not isinstance(c.name, str):
+            raise ValueError(f"column {c.name!r}")
+    for level in (level for c in categories for level in c.levels):
+        if not (level is None or isinstance(level, str)):
+            raise ValueError(f"level {level!r}")

@@ -1,1 +1,0 @@
-"""From a user's table to a trusted model: plan, sample, fit, audit, predict, export."""

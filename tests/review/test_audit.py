@@ -1,0 +1,295 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alignset.review.audit import audit
+from alignset.review.join import join
+from alignset.review.sample import sample
+from alignset.review.sheet import Reviews
+from alignset.tables.columns import Columns
+
+
+class Numbers:
+    def transform(self, frame):
+        return frame[["age"]].to_numpy(float)
+
+
+class Doubter:
+    """Doubts labels of the old: an auditor without a network."""
+
+    classes = np.array(["no", "yes"])
+    columns = Columns("obs", ("age",), truth="reviewed", groups=("sex",), id="pid")
+    preprocessing = Numbers()
+
+    def label_confidence(self, frame, y):
+        assert set(y) <= {"no", "yes"}
+        return 1 / (1 + np.exp((frame["age"].to_numpy() - 65) / 10))
+
+    def predict_proba(self, frame):
+        p = np.where(frame["obs"] == "yes", 0.8, 0.2)
+        return np.stack([1 - p, p], axis=1)
+
+
+def made_table(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "pid": rng.permutation(n) + 1000,
+            "sex": rng.choice(["f", "m"], n, p=[0.6, 0.4]),
+            "age": rng.integers(20, 90, n),
+        }
+    )
+    table["true"] = np.where(rng.random(n) < 0.3, "yes", "no")
+    flip = rng.random(n) < 1 / (1 + np.exp((65 - table["age"]) / 10))
+    other = np.where(table["true"] == "yes", "no", "yes")
+    table["obs"] = np.where(flip, other, table["true"])
+    return table
+
+
+def reviewed(table, n=150, answered=1.0, **options):
+    """The table with a sheet drawn from it, filled in by its true labels."""
+    options = {"label": "obs", "group": "sex", "id": "pid", "random_state": 0} | options
+    return filled(table, sample(table, n=n, **options), answered)
+
+
+def filled(table, sheet, answered=1.0):
+    true = table.set_index("pid")["true"]
+    rows = sheet.frame().rename(columns={"pid": "id"})
+    rows["reviewed"] = [
+        true[key] if i < answered * len(rows) else None for i, key in enumerate(rows["id"])
+    ]
+    rows["id"] = rows["id"].astype(str)
+    return join(table, Reviews("pid", rows), label="obs").frame()
+
+
+@pytest.fixture(scope="module")
+def table():
+    return made_table()
+
+
+def look(table, **options):
+    return audit(Doubter(), table, **{"random_state": 0} | options)
+
+
+def test_every_row_is_ranked_the_most_doubtful_first(table):
+    found = look(reviewed(table))
+    rows = found.frame()
+    assert len(rows) == len(table)
+    assert rows["confidence"].is_monotonic_increasing
+    assert rows.columns.tolist() == [
+        "pid", "group", "observed", "confidence", "predicted", "reviewed",
+    ]  # fmt: skip
+    by_id = table.set_index("pid").loc[rows["pid"]]
+    assert rows["observed"].tolist() == by_id["obs"].tolist()
+    assert rows["group"].tolist() == by_id["sex"].tolist()
+    assert rows["predicted"].tolist() == by_id["obs"].tolist()
+    ages = by_id["age"].to_numpy()
+    assert (np.diff(ages) <= 0).all()
+
+
+def test_noise_rates_cover_the_truth_and_stand_beside_the_models(table):
+    found = look(reviewed(table))
+    wrong = (table["obs"] != table["true"]).groupby(table["sex"]).mean()
+    for rate in found.rates:
+        assert rate.low <= wrong[rate.group] <= rate.high
+        assert rate.weighted
+    frame = found.rate_frame().set_index("group")
+    confidence = Doubter().label_confidence(table, table["obs"])
+    expected = (1 - confidence[table["sex"] == "f"]).mean()
+    assert frame["model_rate"]["f"] == pytest.approx(expected)
+    assert {"told_apart_auroc", "low", "high", "effective_size"} <= set(frame.columns)
+
+
+def test_a_random_sheet_is_green_and_a_picked_one_is_red(table):
+    assert look(reviewed(table)).verdict.colour == "green"
+    picked = table.assign(reviewed=table["true"].where(table["age"] > 60))
+    found = look(picked)
+    assert found.verdict.colour == "red"
+    assert "can be told from the others" in found.verdict.reasons[0].text
+    assert all(not rate.weighted for rate in found.rates)
+
+
+def test_a_sheet_of_which_the_hard_cases_were_skipped_is_noticed(table):
+    drawn = reviewed(table, n=300)
+    skipped = drawn.assign(reviewed=drawn["reviewed"].where(drawn["age"] < 60))
+    texts = " ".join(reason.text for reason in look(skipped).verdict.reasons)
+    assert "even after weighting" in texts
+    assert "have no answer" in texts
+
+
+def test_no_reviewed_row_still_ranks(table):
+    for nothing in (table, table.assign(reviewed=None)):
+        found = look(nothing)
+        assert len(found.frame()) == len(table)
+        assert found.frame()["reviewed"].isna().all()
+        assert np.isnan([rate.rate for rate in found.rates]).all()
+        assert found.verdict.colour == "red"
+        assert found.verdict.action == "draw a review sheet with `alignset sample`."
+
+
+def test_all_rows_reviewed_is_certain_and_leaves_nothing_to_propose(table):
+    full = table.assign(reviewed=table["true"])
+    found = look(full)
+    assert all(rate.low == rate.rate == rate.high for rate in found.rates)
+    assert found.verdict.colour == "green"
+    said = "all 600 rows are reviewed; there is nothing left to draw."
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        look(full, next_rows=5)
+
+
+def test_empty_cells_are_listed(table):
+    hidden = (table["sex"] == "m") & (table["obs"] == "yes")
+    found = look(table.assign(reviewed=table["true"].where(~hidden & (table["pid"] % 3 == 0))))
+    (cell,) = found.empty
+    assert (cell.group, cell.label, cell.rows) == ("m", "yes", hidden.sum())
+
+
+def test_a_group_of_one_row_is_no_error(table):
+    odd = table.copy()
+    odd.loc[0, "sex"] = "x"
+    found = look(reviewed(odd))
+    one = next(rate for rate in found.rates if rate.group == "x")
+    assert (one.rows, one.reviewed) == (1, 1)
+    assert np.isnan(next(test for test in found.tests if test.group == "x").auroc)
+
+
+def test_proposals_prefer_doubt_and_leave_nobody_without_a_chance(table):
+    before = reviewed(table)
+    sheet = look(before, next_rows=60, show=["age"]).next
+    rows = sheet.frame()
+    assert len(rows) == 60
+    assert rows.columns.tolist() == ["pid", "stratum", "wave", "probability", "age", "reviewed"]
+    assert (rows["wave"] == 2).all()
+    known = before.set_index("pid")["reviewed"].notna()
+    assert not known[rows["pid"]].any()
+    n_open = (~known).sum()
+    assert (rows["probability"] >= 0.25 * 60 / n_open - 1e-12).all()
+    doubted = rows["age"].between(55, 75).mean()
+    assert doubted > table["age"].between(55, 75).mean() + 0.05
+
+
+def test_proposals_are_drawn_with_the_probability_they_carry():
+    small = made_table(40, seed=2)
+    counts = pd.Series(0.0, index=small["pid"])
+    chance = pd.Series(np.nan, index=small["pid"])
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        rows = look(small, next_rows=8, random_state=rng).next.frame()
+        counts[rows["pid"]] += 1
+        chance[rows["pid"]] = rows["probability"].to_numpy()
+    assert chance.notna().all()
+    assert chance.sum() == pytest.approx(8)
+    z = (counts / 300 - chance) / np.sqrt(chance * (1 - chance) / 300)
+    assert abs(z).max() < 4
+
+
+def test_a_floor_of_one_is_a_random_sample(table):
+    rows = look(table, next_rows=30, floor=1.0).next.frame()
+    assert rows["probability"].to_numpy() == pytest.approx(30 / len(table))
+
+
+def test_a_second_wave_sharpens_the_rates(table):
+    first = reviewed(table, n=60)
+    before = look(first, next_rows=120)
+    second = filled(first, before.next)
+    after = look(second)
+    assert second["wave"].dropna().value_counts().to_dict() == {2: 120, 1: 60}
+    wrong = (table["obs"] != table["true"]).groupby(table["sex"]).mean()
+    for old, new in zip(before.rates, after.rates, strict=True):
+        assert new.high - new.low < old.high - old.low
+        assert new.low <= wrong[new.group] <= new.high
+
+
+@pytest.mark.slow
+def test_two_waves_of_an_audit_cover_the_truth(table):
+    wrong = (table["obs"] != table["true"]).groupby(table["sex"]).mean()
+    covered = []
+    for seed in range(60):
+        first = reviewed(table, n=60, random_state=seed)
+        second = filled(first, look(first, next_rows=60, random_state=seed).next)
+        rates = look(second, random_state=seed).rates
+        covered += [rate.low <= wrong[rate.group] <= rate.high for rate in rates]
+    assert np.mean(covered) >= 0.93
+
+
+def test_a_model_that_contradicts_the_reviews_is_noted(table):
+    assert look(reviewed(table)).notes == ()
+
+    class Cynic(Doubter):
+        def label_confidence(self, frame, y):
+            return np.full(len(frame), 0.05)
+
+    (note,) = audit(Cynic(), reviewed(table), random_state=0).notes
+    assert note == (
+        "the model's own noise rate is outside the interval (0.95 in group 'f', 0.95 in group "
+        "'m'): its confidence ranks rows, but is no probability"
+    )
+    unknown = look(table.assign(reviewed=table["true"].where(table["pid"] % 4 == 0))).notes
+    assert unknown[0].startswith("selection probabilities are not known")
+
+
+def test_columns_can_be_named_anew(table):
+    renamed = table.rename(columns={"obs": "told", "pid": "person"}).assign(obs=table["obs"])
+    found = look(renamed, label="told", group=[], id="person", truth="true")
+    assert [rate.group for rate in found.rates] == ["all"]
+    assert found.frame().columns[0] == "person"
+    assert found.rates[0].reviewed == len(table)
+
+
+def test_the_same_seed_gives_the_same_audit(table):
+    first, second = (look(reviewed(table), next_rows=20) for _ in range(2))
+    assert first.tests == second.tests
+    pd.testing.assert_frame_equal(first.next.frame(), second.next.frame())
+    pd.testing.assert_frame_equal(first.frame(), second.frame())
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        (
+            {},
+            {"truth": "trueth"},
+            "the table has no column 'trueth'; did you mean 'true'? it has pid, sex, "
+            "age, true, obs.",
+        ),
+        ({}, {"label": "told"}, "the table has no column 'told'; it has pid, sex, age, true, obs."),
+        (
+            {},
+            {"group": ["race"]},
+            "the table has no column 'race'; it has pid, sex, age, true, obs.",
+        ),
+        (
+            {"reviewed": "maybe"},
+            {},
+            "column 'reviewed' holds 'maybe' in data row 1; true labels are 'no', "
+            "'yes', or empty where a row was not reviewed.",
+        ),
+        (
+            {"obs": "no"},
+            {},
+            "column 'obs' has one class, 'no', in all 600 rows; a label needs at least two.",
+        ),
+        ({}, {"next_rows": 601}, "next must lie in 1 to 600 (the open rows), got 601."),
+        (
+            {},
+            {"next_rows": 5, "floor": 25},
+            "floor must lie in (0, 1], got 25; write 0.25 for 25 %.",
+        ),
+        (
+            {},
+            {"next_rows": 5, "show": ["bmi"]},
+            "the table has no column 'bmi'; it has pid, sex, age, true, obs.",
+        ),
+        (
+            {"probability": 20.0},
+            {},
+            "column 'probability' must hold selection probabilities in (0, 1], empty "
+            "for rows that were on no sheet; rename it if it is something else.",
+        ),
+    ],
+)
+def test_bad_input_is_refused(table, change, options, said):
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        look(table.assign(**change), **options)

@@ -1,0 +1,136 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alignset.review.join import join
+from alignset.review.sample import sample
+from alignset.review.sheet import Reviews, read_reviews, write_sheet
+
+TABLE = pd.DataFrame({"pid": np.arange(8) + 70, "obs": [0, 1] * 4, "sex": ["f", "m", "m", "f"] * 2})
+
+
+def reviews(answers, id_column="row", wave=1):
+    rows = [
+        {"id": key, "reviewed": value, "probability": 0.5, "stratum": "1", "wave": wave}
+        for key, value in answers.items()
+    ]
+    return Reviews(id_column, pd.DataFrame(rows))
+
+
+def test_answers_find_their_rows_and_keep_the_type_of_the_label():
+    joined = join(TABLE, reviews({"73": "0", "70": "1.0", "75": None}, "pid"), label="obs")
+    out = joined.frame()
+    assert out["reviewed"].dropna().to_dict() == {0: 1, 3: 0}
+    assert out["reviewed"].dtype == "Int64"
+    assert (
+        out["probability"].notna().tolist() == [True, False, False, True, False, True] + [False] * 2
+    )
+    assert (joined.n_reviewed, joined.n_cannot_tell, joined.n_open) == (2, 0, 1)
+    pd.testing.assert_frame_equal(out[TABLE.columns], TABLE)
+    assert "reviewed" not in TABLE
+
+
+def test_cannot_tell_is_counted_and_is_no_label():
+    joined = join(TABLE, reviews({"0": "cannot tell", "1": "1"}), label="obs")
+    assert joined.n_cannot_tell == 1
+    assert joined.frame()["reviewed"].isna().sum() == 7
+    assert joined.frame()["wave"].notna().sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "answers", "expected"),
+    [
+        (["no", "yes"], {"0": "YES", "1": "no"}, ["yes", "no"]),
+        (["a", "A"], {"0": "A", "1": "a"}, ["A", "a"]),
+        ([False, True], {"0": "True", "1": "false"}, [True, False]),
+        ([-1, 1], {"0": "1", "1": "-1"}, [1, -1]),
+    ],
+)
+def test_labels_of_every_kind_come_back(values, answers, expected):
+    table = pd.DataFrame({"obs": values * 4})
+    out = join(table, reviews(answers), label="obs").frame()
+    assert out["reviewed"].tolist()[:2] == expected
+
+
+def test_a_second_wave_is_added_to_the_first():
+    first = join(TABLE, reviews({"0": "1", "1": None}), label="obs").frame()
+    second = join(first, reviews({"5": "0", "1": "1"}, wave=2), label="obs").frame()
+    assert second["reviewed"].dropna().to_dict() == {0: 1, 1: 1, 5: 0}
+    assert second["wave"].dropna().to_dict() == {0: 1, 1: 2, 5: 2}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_from_sheet_to_table_and_back_through_files(tmp_path, suffix):
+    from alignset.tables.files import read_table, write_table
+
+    path = tmp_path / f"t.{suffix}"
+    write_table(TABLE, path)
+    table = read_table(path)
+    sheet = sample(table, n=4, label="obs", id="pid", random_state=0)
+    write_sheet(sheet, tmp_path / "s.csv")
+    filled = pd.read_csv(tmp_path / "s.csv")
+    filled["reviewed"] = ["1", "0", "cannot tell", "1"]
+    filled.to_csv(tmp_path / "s.csv", index=False)
+    out = join(table, read_reviews(tmp_path / "s.csv"), label="obs").frame()
+    write_table(out, tmp_path / f"r.{suffix}")
+    again = read_table(tmp_path / f"r.{suffix}")
+    assert again["reviewed"].notna().sum() == 3
+    assert again["probability"].dropna().tolist() == [0.5] * 4
+    assert (
+        sample(again, n=4, label="obs", truth="reviewed", random_state=0)
+        .frame()["wave"]
+        .eq(2)
+        .all()
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "said"),
+    [
+        (
+            reviews({"0": "maybe"}),
+            {},
+            "row '0' of the sheet was reviewed as 'maybe'; accepted are '0', '1', "
+            "'cannot tell' or nothing.",
+        ),
+        (
+            reviews({"99": "1"}),
+            {},
+            "the sheet has a row with row '99', which the table does not have; join the "
+            "sheet to the table it was drawn from.",
+        ),
+        (
+            reviews({"99": "1"}, "pid"),
+            {},
+            "the sheet has a row with pid '99', which the table does not have; join the "
+            "sheet to the table it was drawn from.",
+        ),
+        (reviews({"0": "1"}, "name"), {}, "the table has no column 'name'; it has pid, obs, sex."),
+        (
+            reviews({"0": "1"}),
+            {"label": "obz"},
+            "the table has no column 'obz'; did you mean 'obs'? it has pid, obs, sex.",
+        ),
+        (
+            reviews({"0": "f"}),
+            {"truth": "sex"},
+            "row '0' of the sheet was reviewed as 'f'; accepted are '0', '1', 'cannot "
+            "tell' or nothing.",
+        ),
+        (
+            reviews({"0": "1"}),
+            {"truth": "sex"},
+            "row '0' of the sheet is already reviewed in the table.",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, options, said):
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        join(TABLE, given, **{"label": "obs"} | options)
+
+
+def test_a_class_called_cannot_tell_is_refused():
+    with pytest.raises(ValueError, match=re.escape("'cannot tell' is a class of the label")):
+        join(pd.DataFrame({"obs": ["cannot tell", "yes"]}), reviews({"0": "yes"}), label="obs")

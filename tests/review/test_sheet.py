@@ -1,0 +1,206 @@
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alignset.review.sample import sample
+from alignset.review.sheet import (
+    LABEL_STUDIO_CONFIG,
+    read_reviews,
+    write_label_studio,
+    write_sheet,
+)
+
+TABLE = pd.DataFrame(
+    {"pid": np.arange(60) + 7000, "obs": ["no", "yes", "no"] * 20, "note": ['a, "b"\nc'] * 60}
+)
+HEADER = "row,stratum,wave,probability,reviewed\n"
+
+
+@pytest.fixture
+def sheet():
+    return sample(TABLE, n=6, label="obs", id="pid", show=["note"], random_state=0)
+
+
+def answered(sheet, answers):
+    """What Label Studio exports after annotators chose these answers, one list per task."""
+    return [
+        {"id": i + 1, "data": data, "annotations": [annotation(value) for value in values]}
+        for i, (data, values) in enumerate(zip(sheet, answers, strict=True))
+    ]
+
+
+def annotation(value, cancelled=False):
+    chosen = {"from_name": "reviewed", "to_name": "row", "type": "choices"}
+    result = [] if value is None else [chosen | {"value": {"choices": [value]}}]
+    return {"id": 1, "result": result, "was_cancelled": cancelled, "lead_time": 3.1}
+
+
+def test_a_csv_comes_back_as_it_was_filled_in(tmp_path, sheet):
+    path = tmp_path / "sheet.csv"
+    write_sheet(sheet, path)
+    filled = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert filled["note"].tolist() == ['a, "b"\nc'] * 6
+    filled["reviewed"] = ["yes", "no", "Cannot  tell", "", "yes", " no "]
+    filled.to_csv(path, index=False)
+    found = read_reviews(path)
+    rows = found.frame()
+    assert found.id_column == "pid"
+    assert rows["id"].tolist() == sheet.rows["pid"].astype(str).tolist()
+    assert rows["reviewed"].tolist() == ["yes", "no", "cannot tell", None, "yes", "no"]
+    assert rows["probability"].tolist() == sheet.rows["probability"].tolist()
+    assert rows["stratum"].tolist() == sheet.rows["stratum"].tolist()
+    assert (found.n_cannot_tell, found.n_open) == (1, 1)
+
+
+def test_what_a_spreadsheet_saves_is_understood(tmp_path):
+    path = tmp_path / "sheet.csv"
+    text = "pid;stratum;wave;probability;reviewed\r\n7000.0;2;1;0,25;yes\r\n"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    found = read_reviews(path)
+    assert found.id_column == "pid"
+    assert found.frame().iloc[0].tolist() == ["7000", "yes", 0.25, "2", 1]
+
+
+def test_label_studio_tasks_have_data_and_choices(tmp_path, sheet):
+    path = tmp_path / "tasks.json"
+    write_label_studio(sheet, path)
+    tasks = json.loads(path.read_text())
+    assert len(tasks) == 6
+    data = tasks[0]["data"]
+    assert data["row"] == str(sheet.rows["pid"].iloc[0])
+    assert data["choices"] == [{"value": "no"}, {"value": "yes"}, {"value": "cannot tell"}]
+    assert data["text"] == f'pid: {data["row"]}\nnote: a, "b"\nc'
+    assert "obs" not in json.dumps(tasks)
+    for name in ("text", "choices"):
+        assert f'value="${name}"' in LABEL_STUDIO_CONFIG
+        assert name in data
+
+
+def test_a_label_studio_export_comes_back(tmp_path, sheet):
+    path = tmp_path / "tasks.json"
+    write_label_studio(sheet, path)
+    data = [task["data"] for task in json.loads(path.read_text())]
+    answers = [["yes"], ["no"], ["cannot tell"], [], [None], ["no", "no"]]
+    export = answered(data, answers)
+    export[1]["annotations"].append(annotation("yes", cancelled=True))
+    path.write_text(json.dumps(export))
+    found = read_reviews(path)
+    rows = found.frame()
+    assert rows["reviewed"].tolist() == ["yes", "no", "cannot tell", None, None, "no"]
+    assert rows["id"].tolist() == sheet.rows["pid"].astype(str).tolist()
+    assert rows["probability"].tolist() == sheet.rows["probability"].tolist()
+    assert (found.n_cannot_tell, found.n_open) == (1, 2)
+
+
+def test_the_short_export_comes_back_too(tmp_path, sheet):
+    path = tmp_path / "tasks.json"
+    write_label_studio(sheet, path)
+    data = [task["data"] for task in json.loads(path.read_text())]
+    short = [{**d, "id": i, "annotator": 1, "lead_time": 2.0} for i, d in enumerate(data)]
+    short[0]["reviewed"] = "yes"
+    short[1]["reviewed"] = {"choices": ["no"]}
+    path.write_text(json.dumps(short))
+    assert read_reviews(path).frame()["reviewed"].tolist()[:3] == ["yes", "no", None]
+
+
+def test_tasks_nobody_answered_can_be_read(tmp_path, sheet):
+    write_label_studio(sheet, tmp_path / "tasks.json")
+    assert read_reviews(tmp_path / "tasks.json").n_open == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("s.csv", "", "{} is empty."),
+        ("s.csv", HEADER, "{} has columns but no rows."),
+        ("s.csv", "row,reviewed\n1,yes\n", "{} has no column 'stratum'; it has row, reviewed."),
+        (
+            "s.csv",
+            HEADER + "1,1,1,0,yes\n",
+            "{} has probability '0' and wave '1' for row '1'; leave those columns as "
+            "`alignset sample` wrote them.",
+        ),
+        (
+            "s.csv",
+            HEADER + "1,1,x,0.5,yes\n",
+            "{} has probability '0.5' and wave 'x' for row '1'; leave those columns as "
+            "`alignset sample` wrote them.",
+        ),
+        (
+            "s.csv",
+            HEADER + "1,1,1,0.5,yes\n1,1,1,0.5,no\n",
+            "{} has two answers for row '1', 'yes' and 'no'; settle on one.",
+        ),
+        (
+            "s.json",
+            "{",
+            "{} is no JSON: Expecting property name enclosed in double quotes: line 1 "
+            "column 2 (char 1).",
+        ),
+        ("s.json", "{}", "{} is no Label Studio export; that is a list of tasks."),
+        ("s.json", "[]", "{} is no Label Studio export; that is a list of tasks."),
+        (
+            "s.json",
+            '[{"data": {"text": "x"}}]',
+            "{} holds a task that `alignset sample` did not write; it has no row, "
+            "id_column, stratum, wave or probability.",
+        ),
+        ("s.xlsx", "x", "s.xlsx is no review sheet; sheets end in .csv, .tsv or .json."),
+    ],
+)
+def test_what_is_no_sheet_is_refused(tmp_path, name, text, said):
+    path = tmp_path / name
+    path.write_text(text)
+    expected = said.replace("{}", str(path), 1)
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        read_reviews(path)
+
+
+def test_two_annotators_who_disagree_are_refused(tmp_path, sheet):
+    path = tmp_path / "tasks.json"
+    write_label_studio(sheet, path)
+    data = [task["data"] for task in json.loads(path.read_text())]
+    path.write_text(json.dumps(answered(data[:1], [["yes", "no"]])))
+    with pytest.raises(ValueError, match=r"has two answers for row '70\d\d', 'yes' and 'no'"):
+        read_reviews(path)
+
+
+def test_a_sheet_that_is_not_there_or_not_utf8_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_reviews(tmp_path / "none.csv")
+    (tmp_path / "s.csv").write_bytes(HEADER.encode() + b"1,1,1,0.5,\xff\n")
+    with pytest.raises(ValueError, match="is not UTF-8; save it as CSV UTF-8"):
+        read_reviews(tmp_path / "s.csv")
+
+
+def test_a_file_that_exists_is_not_written_over(tmp_path, sheet):
+    for name, write in (("s.csv", write_sheet), ("t.json", write_label_studio)):
+        path = tmp_path / name
+        path.write_text("mine")
+        said = f"^{re.escape(str(path))} exists; name another file, or pass --overwrite.$"
+        with pytest.raises(ValueError, match=said):
+            write(sheet, path)
+        assert path.read_text() == "mine"
+        write(sheet, path, overwrite=True)
+        assert path.read_text() != "mine"
+    with pytest.raises(ValueError, match=r"tasks.txt must end in .json"):
+        write_label_studio(sheet, tmp_path / "tasks.txt")
+    with pytest.raises(ValueError, match="there is no folder"):
+        write_label_studio(sheet, tmp_path / "none" / "tasks.json")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s.csv", "t.json"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_an_interrupted_write_leaves_nothing(tmp_path, sheet, monkeypatch, error):
+    def stop(self, text, **options):
+        with self.open("w") as stream:
+            stream.write(text[: len(text) // 2])
+        raise error
+
+    monkeypatch.setattr("pathlib.Path.write_text", stop)
+    with pytest.raises((KeyboardInterrupt, OSError)):
+        write_label_studio(sheet, tmp_path / "tasks.json")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,109 @@
+"""A real Dask cluster: a scheduler and two workers, one of which is killed."""
+
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pandas as pd
+import pytest
+from study.grids import load_grid, results
+from study.test_run import LONG
+
+from alignset.study import Dask, Local, Store
+from alignset.study.run import run
+
+pytest.importorskip("distributed")
+
+
+def launch(*arguments):
+    command = [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Start a scheduler and two workers; yield the address and the workers."""
+    processes = [launch("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")]
+    try:
+        for line in processes[0].stderr:
+            found = re.search(r"Scheduler at:\s+(tcp://\S+)", line)
+            if found:
+                break
+        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60")
+        for i in range(2):
+            place = ("--local-directory", str(tmp_path / f"worker-{i}"))
+            processes.append(launch("dask_worker", found[1], *options, *place))
+        yield found[1], processes[1:]
+    finally:
+        for process in reversed(processes):
+            process.kill()
+        for process in processes:
+            process.communicate()
+
+
+class KillAfter:
+    """Kills a worker when so many cohorts have come back."""
+
+    def __init__(self, worker, cohorts):
+        self.worker, self.left = worker, cohorts
+
+    def say(self, text):
+        raise AssertionError(text)
+
+    def start(self, replicas):
+        self.total = replicas
+
+    def advance(self, replicas):
+        self.left -= 1
+        self.total -= replicas
+        if self.left == 0:
+            self.worker.kill()
+
+
+class Counting(Store):
+    """A store that counts how often each cell is delivered."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.delivered = Counter()
+
+    def add(self, records, *, replace=False):
+        self.delivered.update(record.cell.key for record in records)
+        super().add(records, replace=replace)
+
+
+def test_a_worker_that_dies_loses_nothing_and_every_cell_comes_once(cluster, tmp_path):
+    address, workers = cluster
+    found = load_grid(tmp_path, LONG)
+    from distributed import Client
+
+    with Client(address, timeout=20) as client:
+        client.wait_for_workers(2, timeout=60)
+    store, teller = Counting(tmp_path / "dask.sqlite"), KillAfter(workers[0], cohorts=3)
+    outcome = run(found, store, engine=Dask(address), replicas=4, progress=teller)
+    assert workers[0].wait(timeout=10) != 0
+    assert workers[1].poll() is None
+    assert outcome.trained == 80
+    assert teller.total == 0
+    assert set(store.delivered.values()) == {1}
+    assert len(store.delivered) == 80
+
+    local = Store(tmp_path / "local.sqlite")
+    run(found, local, engine=Local(1), replicas=4)
+    pd.testing.assert_frame_equal(results(store), results(local))
+
+
+def test_a_cluster_that_is_not_there_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("alignset.study.engines.TIMEOUT", 1)
+    start = time.monotonic()
+    with pytest.raises(ValueError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9 "):
+        run(load_grid(tmp_path), Store(tmp_path / "s.sqlite"), engine=Dask("tcp://127.0.0.1:9"))
+    assert time.monotonic() - start < 15
+
+
+def test_without_dask_the_engine_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ValueError, match=r"install alignset\[dask\]"):
+        run(load_grid(tmp_path), Store(tmp_path / "s.sqlite"), engine=Dask("tcp://127.0.0.1:9"))

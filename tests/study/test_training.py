@@ -1,0 +1,182 @@
+import numpy as np
+import pytest
+from study.grids import RULES, SPEC, load_grid
+
+from alignset.rows import cross_fit
+from alignset.study import expand
+from alignset.study.methods import draw_variants
+from alignset.study.problems import build_problem
+from alignset.study.records import METRICS
+from alignset.study.training import build_trainer, measure, train_cohort
+
+
+def cells_of(tmp_path, method, spec=SPEC, rules=RULES):
+    return [c for c in expand(load_grid(tmp_path, spec, rules))[0] if c.method == method]
+
+
+def train(cells):
+    return train_cohort(cells, device="cpu", n_jobs=1)
+
+
+def test_every_cell_has_every_metric_and_its_choice(tmp_path):
+    records = train(cells_of(tmp_path, "proposed"))
+    for record in records:
+        assert record.status == "done"
+        assert set(record.metrics) == set(METRICS)
+        assert all(0 <= value <= 1 for value in record.metrics.values())
+        assert set(record.config) == {"lr", "l2", "alpha_1", "alpha_2", "gamma"}
+        assert len(record.epochs) == 2
+
+
+def test_a_cell_does_not_depend_on_its_cohort(tmp_path):
+    cells = cells_of(tmp_path, "standard")
+    together, alone = train(cells)[3], train(cells[3:])[0]
+    assert together.config == alone.config
+    for name in METRICS:
+        assert together.metrics[name] == pytest.approx(alone.metrics[name], abs=1e-3)
+
+
+def test_a_cell_that_diverges_is_failed_with_its_reason(tmp_path):
+    spec = SPEC.replace("[review]", "[config]\nlr = 1e30\n[review]")
+    for record in train(cells_of(tmp_path, "standard", spec)):
+        assert (record.status, record.metrics) == ("failed", {})
+        assert record.reason.startswith("diverged: ")
+
+
+def test_the_block_rule_tells_divergence_too(tmp_path):
+    spec = SPEC.replace("[review]", "[config]\nlr = 1e30\n[review]")
+    rules = RULES.replace(
+        '{ rule = "patience", epochs = 2 }', '{ rule = "block_mean", length = 2 }'
+    )
+    (record, *_) = train(cells_of(tmp_path, "standard", spec, rules))
+    assert record.reason == "diverged: none of 2 configs has a finite validation score"
+
+
+def test_a_network_that_only_never_got_better_is_no_failure(tmp_path):
+    spec = SPEC.replace("[review]", "[config]\nlr = 1e-30\nl2 = 0\n[review]")
+    assert {r.status for r in train(cells_of(tmp_path, "standard", spec))} == {"done"}
+
+
+def test_a_cell_that_cannot_be_built_does_not_take_others_along(tmp_path):
+    cells = cells_of(tmp_path, "standard")
+    recipe = dict(cells[0].recipe)
+    recipe["review"] = {**recipe["review"], "share": 0.001}
+    bad = type(cells[0])(*cells[0].identity, recipe)
+    first, second = train([bad, cells[1]])
+    assert first.status == "failed"
+    assert "it needs at least 2" in first.reason
+    assert second.status == "done"
+
+
+def test_test_rows_without_a_class_are_a_failure_with_its_reason(tmp_path):
+    (cell, *_) = cells_of(tmp_path, "standard", rules=RULES.replace("rows = 400", "rows = 30"))
+    (record,) = train([cell])
+    assert record.status == "failed"
+    assert "so the metrics are not defined" in record.reason
+
+
+def test_whole_numbers_are_searched_by_variants(tmp_path):
+    (tmp_path / "spaces.toml").write_text(
+        "[tiny.toy]\nall = { lr = [1e-3, 1e-2] }\nparts = { n_parts = { choice = [1, 3] } }\n"
+    )
+    spec = 'space = "spaces.toml"\n' + SPEC.replace('"proposed"', '"parts"').replace(
+        "configs  = 2", "configs = 6"
+    )
+    cells = cells_of(tmp_path, "parts", spec)
+    variants = draw_variants(cells[0].recipe)
+    assert [v.shape for v in variants] == [{"n_parts": 1}, {"n_parts": 3}]
+    assert [v.method.n_parts for v in variants] == [1, 3]
+    assert sum(len(v.configs) for v in variants) == 6
+    (record,) = train(cells[:1])
+    trainer = build_trainer(cells[0].recipe["trainer"], "cpu", 1)
+    problem = build_problem(cells[0].recipe)
+    best = max(float(trainer.fit(v.method, [problem], v.configs).score.max()) for v in variants)
+    assert record.score == pytest.approx(best, abs=1e-5)
+    assert record.config["n_parts"] in (1, 3)
+
+
+def test_progress_counts_every_replica(tmp_path):
+    seen = []
+    cells = cells_of(tmp_path, "standard")
+    train_cohort(cells, device="cpu", n_jobs=1, advance=seen.append)
+    assert sum(seen) == sum(cell.replicas for cell in cells)
+    assert np.all(np.array(seen) >= 0)
+
+
+FITTING = (
+    RULES
+    + """
+folds = { class = "Alignment", folds = 3 }
+ensemble = { class = "Alignment", ensemble = 2 }
+one = { class = "Alignment" }
+weighed = { class = "Alignment", review_weights = "cells" }
+"""
+)
+
+
+def fitted(tmp_path, method, configs=3):
+    spec = SPEC.replace('["standard", "proposed"]', f'["{method}"]')
+    return cells_of(
+        tmp_path, method, spec.replace("configs  = 2", f"configs  = {configs}"), FITTING
+    )
+
+
+def test_folds_train_as_many_models_and_average_them(tmp_path):
+    cells = fitted(tmp_path, "folds")
+    assert {cell.replicas for cell in cells} == {9}
+    record = train(cells[:1])[0]
+    problem = build_problem(cells[0].recipe)
+    variant = draw_variants(cells[0].recipe)[0]
+    trainer = build_trainer(cells[0].recipe["trainer"], "cpu", 1)
+    fits = trainer.fit(variant.method, cross_fit(problem, 3), variant.configs)
+    best = fits.ranking().mean(0).argmax()
+    prob = np.mean([fits.probability(problem.test.X, f)[best] for f in range(3)], axis=0)
+    assert record.config == variant.configs[best]
+    assert record.score == pytest.approx(fits.ranking().mean(0).max())
+    expected = measure(problem.test, prob)
+    assert record.metrics["auroc"] == pytest.approx(expected["auroc"], abs=1e-6)
+    assert record.metrics["brier"] == pytest.approx(expected["brier"], abs=1e-6)
+
+
+def test_an_ensemble_averages_the_best_configs(tmp_path):
+    cells = fitted(tmp_path, "ensemble")
+    record = train(cells[:1])[0]
+    problem = build_problem(cells[0].recipe)
+    variant = draw_variants(cells[0].recipe)[0]
+    fits = build_trainer(cells[0].recipe["trainer"], "cpu", 1).fit(
+        variant.method, [problem], variant.configs
+    )
+    order = (-fits.ranking()[0]).argsort(kind="stable")[:2]
+    expected = measure(problem.test, fits.probability(problem.test.X)[order].mean(0))
+    assert record.metrics["brier"] == pytest.approx(expected["brier"], abs=1e-6)
+    assert record.config == variant.configs[order[0]]
+
+
+def test_review_weights_reach_the_problem_and_the_key(tmp_path):
+    plain, weighed = fitted(tmp_path, "one")[0], fitted(tmp_path, "weighed")[0]
+    assert "fitting" not in plain.recipe
+    assert plain.key != weighed.key
+    problem = build_problem(weighed.recipe)
+    assert build_problem(plain.recipe).train.weight is None
+    assert problem.train.weight[problem.train.reviewed].std() > 0
+    assert train([weighed])[0].status == "done"
+
+
+@pytest.mark.parametrize(
+    ("setting", "accepted"),
+    [
+        ("folds = 1", "whole number of at least 2"),
+        ("ensemble = 0", "whole number of at least 2"),
+        ('review_weights = "all"', "one of cells, classifier"),
+    ],
+)
+def test_impossible_fittings_are_refused(tmp_path, setting, accepted):
+    rules = RULES + f'\nodd = {{ class = "Alignment", {setting} }}\n'
+    with pytest.raises(ValueError, match=accepted):
+        load_grid(tmp_path, SPEC, rules)
+
+
+def test_clean_labels_take_no_folds(tmp_path):
+    rules = RULES + '\nodd = { class = "Standard", fully_reviewed = true, folds = 2 }\n'
+    with pytest.raises(ValueError, match="clean labels take no folds"):
+        load_grid(tmp_path, SPEC, rules)

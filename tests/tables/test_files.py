@@ -1,0 +1,274 @@
+import gzip
+import subprocess
+import sys
+import textwrap
+
+import pandas as pd
+import pytest
+
+from alignset.tables import delimited
+from alignset.tables.files import read_table, write_table
+
+FRAME = pd.DataFrame({"age": [61.0, None, 70.0], "sex": ["f", "m", None], "n": [1, 2, 3]})
+
+
+def refused(path, **options):
+    with pytest.raises((ValueError, OSError)) as caught:
+        read_table(path, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "tsv.gz", "parquet", "feather"])
+def test_what_is_written_is_read(tmp_path, suffix):
+    path = tmp_path / f"t.{suffix}"
+    write_table(FRAME, path)
+    pd.testing.assert_frame_equal(read_table(path), FRAME)
+    pd.testing.assert_frame_equal(read_table(path, columns=["n", "age"]), FRAME[["n", "age"]])
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def xpt(path, values):
+    """Write one numeric column in SAS transport format (IBM doubles)."""
+
+    def record(text, width=80):
+        return text.encode().ljust(width)
+
+    def ibm(x):
+        if x == 0:
+            return bytes(8)
+        power = 0
+        while x >= 1:
+            x, power = x / 16, power + 1
+        return bytes([64 + power]) + int(x * 2**56).to_bytes(7, "big")
+
+    stamp = "01JAN20:00:00:00"
+    head = "HEADER RECORD*******{} HEADER RECORD!!!!!!!{}"
+    zeros = "0" * 30
+    name = record("AGE", 8)
+    variable = b"\0\1\0\0\0\10\0\1" + name + record("", 40) + record("", 8) + bytes(8)
+    variable += record("", 8) + bytes(4) + bytes(4) + bytes(52)
+    blocks = [
+        record(head.format("LIBRARY", zeros)),
+        record("SAS     SAS     SASLIB  9.1     Linux" + " " * 27 + stamp),
+        record(stamp),
+        record(head.format("MEMBER ", "000000000000000001600000000140")),
+        record(head.format("DSCRPTR", zeros)),
+        record("SAS     T       SASDATA 9.1     Linux" + " " * 27 + stamp),
+        record(stamp + " " * 56),
+        record(head.format("NAMESTR", "000000000100000000000000000000")),
+        variable[:140].ljust(160),
+        record(head.format("OBS    ", zeros)),
+    ]
+    data = b"".join(ibm(v) for v in values)
+    path.write_bytes(b"".join(blocks) + data + b" " * (-len(data) % 80))
+
+
+def test_a_sas_transport_file_is_read(tmp_path):
+    path = tmp_path / "t.xpt"
+    xpt(path, [61.0, 0.0, 70.5] * 10)
+    assert read_table(path)["AGE"].tolist() == [61.0, 0.0, 70.5] * 10
+    path.write_bytes(b"not SAS" * 99)
+    assert refused(path).startswith(f"{path} is damaged or no SAS transport file: ")
+
+
+def test_no_such_file_no_such_format_no_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    assert refused(path) == f"there is no file {path}."
+    assert refused(tmp_path / "t.xlsx") == (
+        "t.xlsx is of no known format; tables end in .csv, .tsv, .parquet, .feather or .xpt (csv, "
+        "tsv and xpt also with .gz)."
+    )
+    path.touch()
+    assert refused(path) == f"{path} is empty; a table needs a header and rows."
+    path.write_text("\n")
+    assert refused(path) == f"{path} is empty; a table needs a header and rows."
+    path.write_text("age,sex\n")
+    assert refused(path) == f"{path} has columns but no rows."
+    (tmp_path / "d.csv").mkdir()
+    assert refused(tmp_path / "d.csv") == f"{tmp_path / 'd.csv'} is a folder; name one table file."
+
+
+def test_columns_are_checked_by_name(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("age,sex\n61,f\n")
+    assert refused(path, columns=["agee"]) == (
+        f"{path} has no column 'agee'; did you mean 'age'? it has age, sex."
+    )
+    path.write_text("age,sex,age\n61,f,1\n")
+    assert refused(path) == (
+        f"{path} has 2 columns named 'age'; give every column a name of its own."
+    )
+    path.write_text("age,,sex\n61,1,f\n")
+    assert refused(path) == f"{path} has no name for column 2; name every column."
+
+
+def test_duplicate_names_in_arrow_files(tmp_path):
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    table = pa.table([[1], [2]], names=["a", "a"])
+    for suffix, write in (
+        ("parquet", pa.parquet.write_table),
+        ("feather", pa.feather.write_feather),
+    ):
+        path = tmp_path / f"t.{suffix}"
+        write(table, str(path))
+        assert refused(path) == (
+            f"{path} has 2 columns named 'a'; give every column a name of its own."
+        )
+        path.write_bytes(b"PAR1 and then nothing")
+        assert refused(path).startswith(f"{path} is damaged or no {suffix} file: ")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+def test_a_file_in_another_encoding_is_refused_with_its_line(tmp_path, suffix):
+    path = tmp_path / f"t.{suffix}"
+    content = "age,sex\n61,f\n70,féminin\n".encode("latin1")
+    path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
+    assert refused(path) == (
+        f"{path} is not UTF-8 text: byte 0xe9 in line 3; save it as UTF-8, for example with "
+        "`iconv -f latin1 -t utf-8`."
+    )
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("age,sex\n61,f\n".encode("utf-8-sig"))
+    assert list(read_table(path).columns) == ["age", "sex"]
+
+
+def test_ragged_and_damaged_files_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("age,sex\n61,f\n70,m,9\n")
+    assert refused(path) == (
+        f"{path} cannot be read as a table: expected 2 fields in line 3, saw 3; correct that "
+        "line, or quote its text."
+    )
+    path.write_text("age,sex\n61,f,1\n70,m,9\n")
+    assert refused(path) == (
+        f"{path} cannot be read as a table: its rows have more fields than its header; correct "
+        "that line, or quote its text."
+    )
+    packed = tmp_path / "t.csv.gz"
+    packed.write_bytes(gzip.compress(b"age,sex\n" + b"61,f\n" * 999)[:-20])
+    assert refused(packed).startswith(f"{packed} is damaged: ")
+    packed.write_bytes(b"no gzip")
+    assert refused(packed).startswith(f"{packed} is damaged: not a gzip")
+
+
+def test_pieces_are_joined_without_changing_a_value(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    frame = pd.DataFrame(
+        {
+            "whole": range(10),
+            "number": [1.5, None] * 5,
+            "text": ["a"] * 5 + ["b", None] + ["c"] * 3,
+            "flag": [True, False] * 5,
+            "late_gap": [*range(9), None],
+            "empty": [None] * 10,
+        }
+    )
+    frame.to_csv(path, index=False)
+    monkeypatch.setattr(delimited, "CHUNK_ROWS", 3)
+    read = read_table(path)
+    assert read["text"].dtype == "category"
+    expected = frame.assign(text=frame["text"].astype("str"), empty=[float("nan")] * 10)
+    pd.testing.assert_frame_equal(read.assign(text=read["text"].astype("str")), expected)
+
+
+def test_numbers_in_one_piece_and_text_in_another_stay_as_written(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("zip,n\n" + "01,1\n" * 4 + "x,1\n")
+    monkeypatch.setattr(delimited, "CHUNK_ROWS", 2)
+    assert read_table(path)["zip"].tolist() == ["01"] * 4 + ["x"]
+
+
+def test_output_is_refused_before_it_hurts(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("precious")
+    for place, said in (
+        (path, f"{path} exists; name another file, or pass --overwrite."),
+        (tmp_path / "t.xpt", f"{tmp_path / 't.xpt'} cannot be written; write .csv, .tsv, "
+         ".parquet or .feather."),
+        (tmp_path / "no" / "t.csv", f"there is no folder {tmp_path / 'no'} to write t.csv to."),
+    ):  # fmt: skip
+        with pytest.raises(ValueError) as caught:  # noqa: PT011
+            write_table(FRAME, place)
+        assert str(caught.value) == said
+    assert path.read_text() == "precious"
+    write_table(FRAME, path, overwrite=True)
+    assert read_table(path)["n"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_fails_leaves_nothing_and_changes_nothing(tmp_path, monkeypatch, error):
+    path = tmp_path / "t.csv"
+    path.write_text("precious")
+
+    def fail(self, part, **options):
+        part.write_text("half of")
+        raise error
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", fail)
+    with pytest.raises((OSError, KeyboardInterrupt)) as caught:
+        write_table(FRAME, path, overwrite=True)
+    assert path.read_text() == "precious"
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+    if isinstance(error, OSError):
+        assert str(caught.value) == (
+            f"the disk is full: {path} was not written, and nothing was changed; free some space."
+        )
+
+
+BIG = """
+    import resource, sys
+    from alignset.tables.files import read_table
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    frame = read_table(sys.argv[1])
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(len(frame), frame["sex"].dtype, round(grown))
+"""
+
+
+def test_two_million_rows_take_bounded_memory(tmp_path):
+    path = tmp_path / "big.csv"
+    block = "".join(f"{i % 90},{i * 0.37:.2f},{'female' if i % 2 else 'male'},{i % 3 > 0}\n"
+                    for i in range(10_000))  # fmt: skip
+    with path.open("w") as stream:
+        stream.write("age,lab,sex,flag\n")
+        for _ in range(200):
+            stream.write(block)
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(BIG), str(path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (run.returncode, run.stderr) == (0, "")
+    rows, kind, megabytes = run.stdout.split()
+    assert (rows, kind) == ("2000000", "category")
+    # two columns of 8 bytes, two of 1 byte: 36 MB; the pieces and their join take as much again
+    assert int(megabytes) < 200
+
+
+def test_reading_shows_how_far_it_is(tmp_path, monkeypatch):
+    path, seen = tmp_path / "t.csv", []
+    path.write_text("a\n" + "1\n" * 99)
+
+    class Shown:
+        def __enter__(self):
+            return lambda *said: seen.append(said)
+
+        def __exit__(self, *_):
+            return None
+
+    monkeypatch.setattr(delimited, "progress_bar", Shown)
+    read_table(path)
+    assert seen[-1] == ("reading t.csv", 200, 200)
+
+
+def test_pyarrow_is_asked_for_by_name(tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    FRAME.to_parquet(path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ValueError, match="needs pyarrow; run `pip install 'alignset\\[parquet\\]'"):
+        read_table(path)

@@ -1,0 +1,184 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from alignset.tables.kinds import first_date, kind_of
+from alignset.tables.preprocess import (
+    Matrix,
+    canonical,
+    column_transformer,
+    fit_preprocessing,
+    from_data,
+)
+
+
+def mixed(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 90, n),
+            "lab": np.where(rng.random(n) < 0.2, np.nan, rng.lognormal(size=n)),
+            "smoker": rng.random(n) < 0.3,
+            "told": pd.Series(rng.choice([True, False], n), dtype=object).mask(rng.random(n) < 0.1),
+            "race": np.where(np.arange(n) == 7, "rare 1", rng.choice(["a", "b", "c"], n)),
+            "answer": pd.Series(rng.choice(["yes", "no"], n)).mask(rng.random(n) < 0.2),
+            "visit": pd.Timestamp("2019-03-01") + pd.to_timedelta(rng.integers(0, 900, n), "D"),
+        }
+    )  # fmt: skip
+    frame["when"] = frame["visit"].dt.strftime("%Y-%m-%d").mask(rng.random(n) < 0.1)
+    frame["race"] = frame["race"].astype("category")
+    return frame
+
+
+def kinds(frame):
+    return {str(name): kind_of(frame[name]) for name in frame.columns}
+
+
+def test_the_kind_of_every_column_is_told():
+    assert kinds(mixed()) == {
+        "age": "number",
+        "lab": "number",
+        "smoker": "boolean",
+        "told": "boolean",
+        "race": "category",
+        "answer": "category",
+        "visit": "date",
+        "when": "date",
+    }
+    assert kind_of(pd.Series(["1", "2", "unknown"] * 30)) == "category"
+    assert kind_of(pd.Series([None, None], dtype=object)) == "category"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_plain_data_does_what_scikit_learn_does(seed):
+    train, new = mixed(seed=seed), mixed(150, seed=seed + 100)
+    new = new.astype({"smoker": object, "age": float, "race": "str"})
+    new.loc[3, ["age", "lab", "smoker", "when"]] = [np.nan, np.nan, None, None]
+    new.loc[4, "race"] = "never seen"
+    new.loc[5, "answer"] = "never seen"
+    of = kinds(train)
+    made = fit_preprocessing(train, of)
+    origins = {name: first_date(train[name]) for name in ("visit", "when")}
+    fitted = column_transformer(
+        [n for n, k in of.items() if k != "category"],
+        [n for n, k in of.items() if k == "category"],
+        len(train),
+    ).fit(canonical(train, of, origins))
+    for frame in (train, new, new.iloc[::-1, ::-1]):
+        expected = fitted.transform(canonical(frame, of, origins))
+        np.testing.assert_allclose(made.transform(frame), expected, rtol=0, atol=1e-12)
+    assert made.transform(train).shape[1] == len(made.feature_names)
+    again = from_data(json.loads(json.dumps(made.to_data())))
+    assert again == made
+    np.testing.assert_array_equal(again.transform(new), made.transform(new))
+
+
+def test_rare_and_unknown_levels_share_a_column_and_missing_has_its_own():
+    made = fit_preprocessing(mixed(), kinds(mixed()))
+    race, answer = made.categories
+    assert (race.levels, race.other) == (("a", "b", "c"), True)
+    assert (answer.levels, answer.other) == (("no", "yes", None), False)
+    names = list(made.feature_names)
+    frame = mixed(3)
+    frame["race"] = ["rare 1", "never seen", "a"]
+    frame["answer"] = ["never seen", None, "no"]
+    x = made.transform(frame)
+    assert x[:, names.index("race=(other)")].tolist() == [1, 1, 0]
+    assert x[:, [names.index(f"answer={v}") for v in ("no", "yes", "(missing)")]].tolist() == [
+        [0, 0, 0],
+        [0, 0, 1],
+        [1, 0, 0],
+    ]
+    assert made.unknown_levels(frame) == {
+        "race": ["never seen", "rare 1"],
+        "answer": ["never seen"],
+    }
+
+
+def test_dates_count_days_since_the_first_training_day_whatever_their_form():
+    dates = ["2020-01-31T12:00:00", "2020-01-01", "2020-01-11"]
+    made = fit_preprocessing(pd.DataFrame({"d": dates}), {"d": "date"})
+    (column,) = made.numbers
+    assert column.origin == "2020-01-01"
+    back = made.transform(pd.DataFrame({"d": dates})) * column.scale + column.mean
+    assert back[:, 0] == pytest.approx([30.5, 0, 10])
+    forms = pd.DataFrame({"d": pd.to_datetime(dates, format="ISO8601")})
+    np.testing.assert_allclose(made.transform(forms), made.transform(pd.DataFrame({"d": dates})))
+
+
+def refused(made, frame):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        made.transform(frame)
+    return str(caught.value)
+
+
+def test_values_of_another_kind_are_refused_with_their_row():
+    made = fit_preprocessing(mixed(), kinds(mixed()))
+    frame = mixed(3)
+    assert refused(made, frame.assign(age=["61", "old", None])) == (
+        "column 'age' holds 'old' in data row 2; it takes finite numbers, or nothing where the "
+        "value is missing."
+    )
+    assert refused(made, frame.assign(lab=[1.0, 2.0, np.inf])) == (
+        "column 'lab' holds inf in data row 3; it takes finite numbers, or nothing where the "
+        "value is missing."
+    )
+    assert refused(made, frame.assign(smoker=[True, "often", False])) == (
+        "column 'smoker' holds 'often' in data row 2; it takes true or false, or nothing where "
+        "the value is missing."
+    )
+    assert refused(made, frame.assign(visit=["2020-01-01", "soon", None])) == (
+        "column 'visit' holds 'soon' in data row 2; it takes dates such as 2020-01-31, or nothing "
+        "where the date is missing."
+    )
+    assert refused(made, frame.drop(columns="lab")) == (
+        "the table has no column 'lab'; it has age, smoker, told, race, answer, visit, when."
+    )
+    assert refused(made, frame.to_numpy()) == (
+        "this model reads a DataFrame with named columns, got ndarray."
+    )
+
+
+def test_a_number_column_with_text_in_it_is_refused_and_codes_are_not():
+    values = pd.Series([*map(str, range(30)), "n/k"], name="age")
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        kind_of(values)
+    assert str(caught.value) == (
+        "column 'age' holds numbers in 30 of 31 rows but text in the others, first 'n/k' in data "
+        "row 31; correct it, leave it empty where nothing is known, or pass --ignore age."
+    )
+    with pytest.raises(ValueError, match="holds values of type list, such as "):
+        kind_of(pd.Series([[1], [2]], name="x"))
+
+
+def test_a_matrix_is_checked_and_passed_on():
+    named = Matrix(2, ("a", "b"))
+    frame = pd.DataFrame({"b": [2.0], "a": [1.0], "more": [3.0]})
+    assert named.transform(frame).tolist() == [[1.0, 2.0]]
+    assert from_data(json.loads(json.dumps(named.to_data()))) == named
+    assert refused(named, np.zeros((2, 3))) == (
+        "this model reads a matrix of 2 columns, got shape (2, 3)."
+    )
+    assert refused(named, [[1, np.nan]]) == (
+        "the matrix holds NaN or infinite values; this model takes neither."
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reads": "pickle"},
+        {"numbers": [{"name": "age"}]},
+        {"numbers": None},
+        {"categories": [{"name": "race", "levels": [1], "other": True}]},
+    ],
+)
+def test_foreign_data_is_refused(change):
+    data = fit_preprocessing(mixed(), kinds(mixed())).to_data()
+    with pytest.raises(ValueError, match=r"preprocessing.json is not what alignset writes"):
+        from_data({**data, **change})
+    data["numbers"][0]["scale"] = float("nan")
+    with pytest.raises(ValueError, match="column 'age'"):
+        from_data(data)
