@@ -7,9 +7,10 @@ from sklearn.metrics import roc_auc_score
 
 from alignset.evaluate import Interval
 from alignset.fitting import compare as comparing
-from alignset.fitting.compare import Settings, assign_folds, compare, cross_fit
+from alignset.fitting.compare import Settings, compare, cross_fit
 from alignset.fitting.fit import fit_table
 from alignset.model.folder import load_model, save_model
+from alignset.rows.folds import assign_folds
 from alignset.tables.columns import choose_columns
 from alignset.tables.targets import read_targets
 
@@ -100,7 +101,7 @@ def test_nothing_is_scored_by_a_model_that_was_trained_on_it(monkeypatch):
         lambda rows, kinds: (trained.append(set(rows.index)), original(rows, kinds))[1],
     )
     crossed = cross_fit(frame, targets, choice.kinds, ["standard"], QUICK, lambda what: None)
-    fold = assign_folds(targets, QUICK.folds, QUICK.seed)
+    fold = assign_folds(targets.strata, QUICK.folds, QUICK.seed, targets.unit)
     for part, rows in enumerate(trained):
         held = frame.index[(fold == part) & targets.reviewed]
         assert not rows & set(held)
@@ -113,7 +114,7 @@ def test_nothing_is_scored_by_a_model_that_was_trained_on_it(monkeypatch):
 def test_folds_are_even_in_every_group_and_class():
     frame = table()
     targets = read_targets(frame, chosen(frame).columns)
-    fold = assign_folds(targets, 3, 0)
+    fold = assign_folds(targets.strata, 3, 0, targets.unit)
     assert (fold[~targets.reviewed] == -1).all()
     for g in range(2):
         for k in range(2):

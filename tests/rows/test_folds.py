@@ -6,7 +6,7 @@ import scipy.sparse
 from problems import make_problem
 
 from alignset.rows import Part, cross_fit
-from alignset.rows.folds import deal, pooled
+from alignset.rows.folds import assign_folds, deal, pooled
 
 
 def rows_of(part):
@@ -67,3 +67,26 @@ def test_the_same_seed_deals_the_same_folds():
 def test_impossible_numbers_of_folds_are_refused(n_folds):
     with pytest.raises(ValueError, match=rf"folds must lie between 2 and the \d+ .* got {n_folds}"):
         cross_fit(make_problem(60), n_folds)
+
+
+def test_rows_are_dealt_as_they_always_were():
+    """Results were measured with these folds: permuted, sorted by what labels tell, then dealt."""
+    rows = pooled(make_problem(200, seed=3))
+    reviewed = np.random.default_rng((7, 5)).permutation(np.flatnonzero(rows.reviewed))
+    wrong = rows.y_seen != rows.y_true
+    order = reviewed[np.lexsort([v[reviewed] for v in (wrong, rows.y_true, rows.group)])]
+    for part, held in enumerate(deal(rows, 4, seed=7)):
+        np.testing.assert_array_equal(np.flatnonzero(held), np.sort(order[part::4]))
+
+
+def test_a_unit_is_dealt_whole_and_its_other_rows_come_along():
+    strata = np.array([0, -1, 1, 0, 0, -1, 1, 1])
+    units = np.array([2, 2, 0, 2, 1, 4, 3, 0])
+    fold = assign_folds(strata, 2, 0, units)
+    assert fold[5] == -1
+    assert (fold >= 0).sum() == 7
+    for unit in range(4):
+        assert len(set(fold[units == unit])) == 1
+    assert sorted(np.bincount(fold[[0, 2, 4, 6]])) == [2, 2]
+    with pytest.raises(ValueError, match="between 2 and the 4 reviewed rows or individuals, got 5"):
+        assign_folds(strata, 5, 0, units)

@@ -17,6 +17,7 @@ from alignset.estimator import NoisyLabelClassifier
 from alignset.evaluate import Interval, bootstrap
 from alignset.fitting.expectation import Expectation, expect
 from alignset.methods.registry import describe, get_method
+from alignset.rows.folds import assign_folds
 from alignset.tables.kinds import Kind
 from alignset.tables.preprocess import fit_preprocessing
 from alignset.tables.targets import Targets
@@ -144,7 +145,7 @@ def cross_fit(
     advance: Callable[[str], None],
 ) -> CrossFit:
     """Score every reviewed row with models that saw neither it nor its unit."""
-    fold = assign_folds(targets, settings.folds, settings.seed)
+    fold = assign_folds(targets.strata, settings.folds, settings.seed, targets.unit)
     size = (len(frame), len(targets.labels.classes))
     scores = {name: np.full(size, np.nan) for name in methods}
     more_doubt = np.full((settings.folds, len(targets.group_names)), np.nan)
@@ -179,18 +180,6 @@ def _means(values: Floats, rows: NDArray[np.bool_], targets: Targets) -> Floats:
     size = np.bincount(targets.group[rows], minlength=len(targets.group_names))
     total = np.bincount(targets.group[rows], values[rows], len(targets.group_names))
     return np.asarray(total / np.where(size > 0, size, np.nan))
-
-
-def assign_folds(targets: Targets, folds: int, seed: int) -> NDArray[np.int64]:
-    """Deal units with a reviewed row to folds, evenly in every group and class; -1 elsewhere."""
-    rows = np.flatnonzero(targets.reviewed)
-    units, first = np.unique(targets.unit[rows], return_index=True)
-    first = rows[first]
-    stratum = targets.group[first] * len(targets.labels.classes) + targets.labels.y_true[first]
-    chance = np.random.default_rng(seed).random(len(units))
-    fold_of = np.full(targets.unit.max() + 1, -1, dtype=np.int64)
-    fold_of[units[np.lexsort((chance, stratum))]] = np.arange(len(units)) % folds
-    return np.asarray(fold_of[targets.unit])
 
 
 def can_compare(targets: Targets, folds: int) -> str | None:

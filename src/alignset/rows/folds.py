@@ -10,6 +10,7 @@ import scipy.sparse
 
 from alignset.rows.problem import Part, Problem
 from alignset.rows.review import Mask
+from alignset.rows.units import Codes
 
 
 def cross_fit(problem: Problem, n_folds: int) -> list[Problem]:
@@ -43,20 +44,46 @@ def cross_fit(problem: Problem, n_folds: int) -> list[Problem]:
 
 def deal(rows: Part, n_folds: int, seed: int) -> list[Mask]:
     """Return which reviewed rows each fold holds out, evenly over what labels can tell."""
-    reviewed = np.flatnonzero(rows.reviewed)
-    if not 2 <= n_folds <= len(reviewed):
+    fold = assign_folds(review_strata(rows.group, rows.y_seen, rows.y_true), n_folds, seed)
+    return [fold == part for part in range(n_folds)]
+
+
+def review_strata(group: Codes, y_seen: Codes, y_true: Codes) -> Codes:
+    """Return one code per group, true class, and right or wrong label; -1 where not reviewed."""
+    code = 2 * (group * (int(y_true.max(initial=0)) + 1) + y_true) + (y_seen != y_true)
+    return np.where(y_true >= 0, code, -1)
+
+
+def assign_folds(strata: Codes, n_folds: int, seed: int, units: Codes | None = None) -> Codes:
+    """Deal rows into folds, evenly over strata, and return the fold of each: -1 where not dealt.
+
+    Parameters
+    ----------
+    strata : int array of shape (n,)
+        -1 for rows that are not dealt.
+    n_folds, seed : int
+    units : int array of shape (n,), optional
+        Whom each row belongs to. A unit is dealt whole, in the stratum of the first of its rows
+        that has one; its other rows come along.
+
+    Examples
+    --------
+    >>> assign_folds(np.array([0, 0, 1, 1, -1]), 2, seed=0)
+    array([ 0,  1,  0,  1, -1])
+    """
+    rows = np.flatnonzero(strata >= 0)
+    units = np.arange(len(strata)) if units is None else units
+    dealt = rows[np.unique(units[rows], return_index=True)[1]]
+    if not 2 <= n_folds <= len(dealt):
         raise ValueError(
-            f"folds must lie between 2 and the {len(reviewed)} reviewed rows, got {n_folds}."
+            f"folds must lie between 2 and the {len(dealt)} reviewed rows or individuals, got "
+            f"{n_folds}."
         )
-    reviewed = np.random.default_rng((seed, 5)).permutation(reviewed)
-    wrong = rows.y_seen != rows.y_true
-    order = np.lexsort((wrong[reviewed], rows.y_true[reviewed], rows.group[reviewed]))
-    masks = []
-    for fold in range(n_folds):
-        held = np.zeros(len(rows), dtype=bool)
-        held[reviewed[order][fold::n_folds]] = True
-        masks.append(held)
-    return masks
+    dealt = np.random.default_rng((seed, 5)).permutation(dealt)
+    dealt = dealt[np.argsort(strata[dealt], kind="stable")]
+    fold = np.full(int(units.max()) + 1, -1, dtype=np.int64)
+    fold[units[dealt]] = np.arange(len(dealt)) % n_folds
+    return np.asarray(fold[units])
 
 
 def pooled(problem: Problem) -> Part:

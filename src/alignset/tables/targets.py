@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.labels import EncodedLabels, encode_groups, encode_labels, is_missing
+from alignset.rows.folds import review_strata
 from alignset.tables.columns import Columns
 
 MAX_CLASSES, MAX_GROUPS = 20, 50
@@ -41,6 +42,11 @@ class Targets:
     def reviewed(self) -> NDArray[np.bool_]:
         """Which rows have a true label."""
         return self.labels.reviewed
+
+    @property
+    def strata(self) -> NDArray[np.int64]:
+        """Group, true class, and right or wrong label of reviewed rows; -1 elsewhere."""
+        return review_strata(self.group, self.labels.y_seen, self.labels.y_true)
 
     @property
     def y(self) -> NDArray[Any]:
