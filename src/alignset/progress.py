@@ -50,19 +50,25 @@ class Counter:
 
 
 @contextmanager
-def progress_bar(*, show: bool = True) -> Iterator[Progress]:
-    """Yield a Progress that moves a bar; silent where standard error is no terminal.
+def progress_bar(*, show: bool | None = None) -> Iterator[Progress]:
+    """Yield a Progress that moves a bar on standard error.
+
+    Parameters
+    ----------
+    show : bool, optional
+        By default only where somebody looks: in a terminal or a notebook.
 
     Examples
     --------
     >>> with progress_bar(show=False) as progress:
     ...     progress("reading", 1, 2)
     """
-    from rich import progress as shown  # when there is something to show
+    from rich import progress as shown  # when there may be something to show
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not (show and console.is_terminal):
+    looked_at = console.is_terminal or console.is_jupyter
+    if not (looked_at if show is None else show):
         yield silent
         return
     text, left = shown.TextColumn("{task.description}"), shown.TextColumn("left")

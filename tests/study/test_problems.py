@@ -55,16 +55,6 @@ def test_noise_has_its_rate_among_the_rows_that_train():
     assert not wrong[test].any()
 
 
-def test_clean_labels_have_no_noise_left(tmp_path):
-    spec_rules = RULES.replace('standard = { class = "Standard" }', "")
-    found = load_grid(
-        tmp_path, rules=spec_rules + 'standard = { class = "Standard", fully_reviewed = true }\n'
-    )
-    problem = build_problem(expand(found)[0][0].recipe)
-    assert np.array_equal(problem.train.y_seen, problem.truth)
-    assert problem.train.reviewed.all()
-
-
 def test_mimic_is_known_by_its_content_and_skipped_where_it_is_not(tmp_path, monkeypatch):
     monkeypatch.setenv("ALIGNSET_MIMIC", str(tmp_path / "mimic"))
     assert "Set ALIGNSET_MIMIC" in absence("mimic_arf")

@@ -2,12 +2,10 @@ import numpy as np
 import pytest
 from study.grids import RULES, SPEC, load_grid
 
-from alignset.rows import cross_fit
 from alignset.study import expand
 from alignset.study.methods import draw_variants
-from alignset.study.problems import build_problem
 from alignset.study.records import METRICS
-from alignset.study.training import build_trainer, measure, train_cohort
+from alignset.study.training import build_trainer, divide_cell, measure, train_cohort
 
 
 def cells_of(tmp_path, method, spec=SPEC, rules=RULES):
@@ -89,10 +87,26 @@ def test_whole_numbers_are_searched_by_variants(tmp_path):
     assert sum(len(v.configs) for v in variants) == 6
     (record,) = train(cells[:1])
     trainer = build_trainer(cells[0].recipe["trainer"], "cpu", 1)
-    problem = build_problem(cells[0].recipe)
-    best = max(float(trainer.fit(v.method, [problem], v.configs).score.max()) for v in variants)
+    problems, _ = divide_cell(cells[0].recipe, variants[0].method)
+    best = max(float(trainer.fit(v.method, problems, v.configs).score.max()) for v in variants)
     assert record.score == pytest.approx(best, abs=1e-5)
     assert record.config["n_parts"] in (1, 3)
+
+
+def test_clean_labels_have_no_noise_left_and_validate_on_reviewed_rows(tmp_path):
+    rules = RULES.replace(
+        'standard = { class = "Standard" }',
+        'standard = { class = "Standard", fully_reviewed = true }',
+    )
+    cell = cells_of(tmp_path, "standard", rules=rules)[0]
+    (problem,), _ = divide_cell(cell.recipe, draw_variants(cell.recipe)[0].method)
+    noisy, _ = divide_cell(
+        cells_of(tmp_path, "standard")[0].recipe, draw_variants(cell.recipe)[0].method
+    )
+    assert problem.train.reviewed.all()
+    assert np.array_equal(problem.train.y_seen, problem.train.y_true)
+    assert len(problem.validation) == len(noisy[0].validation)
+    assert not noisy[0].train.reviewed.all()
 
 
 def test_progress_counts_every_replica(tmp_path):
@@ -125,15 +139,15 @@ def test_folds_train_as_many_models_and_average_them(tmp_path):
     cells = fitted(tmp_path, "folds")
     assert {cell.replicas for cell in cells} == {9}
     record = train(cells[:1])[0]
-    problem = build_problem(cells[0].recipe)
     variant = draw_variants(cells[0].recipe)[0]
+    folds, test = divide_cell(cells[0].recipe, variant.method)
     trainer = build_trainer(cells[0].recipe["trainer"], "cpu", 1)
-    fits = trainer.fit(variant.method, cross_fit(problem, 3), variant.configs)
+    fits = trainer.fit(variant.method, folds, variant.configs)
     best = fits.ranking().mean(0).argmax()
-    prob = np.mean([fits.probability(problem.test.X, f)[best] for f in range(3)], axis=0)
+    prob = np.mean([fits.probability(test.X, f)[best] for f in range(3)], axis=0)
     assert record.config == variant.configs[best]
     assert record.score == pytest.approx(fits.ranking().mean(0).max())
-    expected = measure(problem.test, prob)
+    expected = measure(test, prob)
     assert record.metrics["auroc"] == pytest.approx(expected["auroc"], abs=1e-6)
     assert record.metrics["brier"] == pytest.approx(expected["brier"], abs=1e-6)
 
@@ -141,13 +155,13 @@ def test_folds_train_as_many_models_and_average_them(tmp_path):
 def test_an_ensemble_averages_the_best_configs(tmp_path):
     cells = fitted(tmp_path, "ensemble")
     record = train(cells[:1])[0]
-    problem = build_problem(cells[0].recipe)
     variant = draw_variants(cells[0].recipe)[0]
+    problems, test = divide_cell(cells[0].recipe, variant.method)
     fits = build_trainer(cells[0].recipe["trainer"], "cpu", 1).fit(
-        variant.method, [problem], variant.configs
+        variant.method, problems, variant.configs
     )
     order = (-fits.ranking()[0]).argsort(kind="stable")[:2]
-    expected = measure(problem.test, fits.probability(problem.test.X)[order].mean(0))
+    expected = measure(test, fits.probability(test.X)[order].mean(0))
     assert record.metrics["brier"] == pytest.approx(expected["brier"], abs=1e-6)
     assert record.config == variant.configs[order[0]]
 
@@ -156,9 +170,11 @@ def test_review_weights_reach_the_problem_and_the_key(tmp_path):
     plain, weighed = fitted(tmp_path, "one")[0], fitted(tmp_path, "weighed")[0]
     assert "fitting" not in plain.recipe
     assert plain.key != weighed.key
-    problem = build_problem(weighed.recipe)
-    assert build_problem(plain.recipe).train.weight is None
-    assert problem.train.weight[problem.train.reviewed].std() > 0
+    method = draw_variants(plain.recipe)[0].method
+    (one,), _ = divide_cell(plain.recipe, method)
+    (other,), _ = divide_cell(weighed.recipe, method)
+    assert np.ptp(one.train.weight) == 0
+    assert other.train.weight[other.train.reviewed].std() > 0
     assert train([weighed])[0].status == "done"
 
 

@@ -1,10 +1,25 @@
-"""Random search: draw configs from ranges."""
+"""Random search: draw configs, train them all, keep the best.
+
+The only way networks are fitted and chosen: the estimator, the table workflow and the study
+divide their rows with ``alignset.rows.divide`` and search with :func:`search`.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from alignset.engine.ensemble import Ensemble, Ints
+from alignset.engine.fits import Fits
+from alignset.engine.trainer import Config, Trainer
+from alignset.methods.base import Method
 from alignset.methods.space import Space
+from alignset.progress import Progress, silent
+from alignset.rows import Problem
 
 
 def draw_configs(space: Space, n: int, random_state: int | None) -> list[dict[str, float]]:
@@ -20,3 +35,188 @@ def draw_configs(space: Space, n: int, random_state: int | None) -> list[dict[st
     rng = np.random.default_rng(random_state)
     names = sorted(space)
     return [{name: space[name].draw(rng) for name in names} for _ in range(n)]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method, the configs it is trained with, and the whole numbers that shape it."""
+
+    method: Method
+    configs: Sequence[Config]
+    shape: Mapping[str, int] = field(default_factory=dict)
+
+
+def variants_of(method: Method, configs: Sequence[Config]) -> list[Variant]:
+    """Group configs by what cannot differ inside one stack.
+
+    A whole number (``n_parts``) shapes the algorithm, so configs that differ in one are trained by
+    methods of their own.
+
+    Examples
+    --------
+    >>> from alignset.methods import Parts
+    >>> drawn = [{"lr": 0.1, "n_parts": 3}, {"lr": 0.2, "n_parts": 2}, {"lr": 0.3, "n_parts": 3}]
+    >>> [(v.method.n_parts, len(v.configs)) for v in variants_of(Parts(), drawn)]
+    [(2, 1), (3, 2)]
+    """
+    known = {f.name for f in fields(method)}
+    stackable = {name for config in configs for name in config} - (
+        known - set(method.hyperparameters())
+    )
+    groups: dict[tuple[tuple[str, int], ...], list[Config]] = {}
+    for config in configs:
+        shape = tuple((k, int(v)) for k, v in sorted(config.items()) if k not in stackable)
+        groups.setdefault(shape, []).append({k: v for k, v in config.items() if k in stackable})
+    return [Variant(replace(method, **dict(s)), groups[s], dict(s)) for s in sorted(groups)]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search found for one problem.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The kept configs, trained on every fold.
+    method : Method
+        That of the best config, with its hyperparameters.
+    best : Fits
+        The best config alone, its folds side by side.
+    config : list of dict
+        Every config that was tried.
+    score : float array of shape (C,)
+        Mean validation score of every config over the folds; -inf where one fold has none.
+    epochs : int array of shape (C, stages)
+        Of every config, the mean over folds.
+    kept : int array
+        The configs that make up the model, best first.
+    """
+
+    ensemble: Ensemble
+    method: Method
+    best: Fits
+    config: list[Config]
+    score: NDArray[np.float32]
+    epochs: Ints
+    kept: Ints
+
+    def table(self) -> dict[str, Any]:
+        """Return what is known of every config, as ``search_results_`` shows it."""
+        averaged = np.zeros(len(self.score), dtype=bool)
+        averaged[self.kept] = True
+        rank = (-self.score).argsort(kind="stable").argsort(kind="stable") + 1
+        return {
+            "config": self.config,
+            "score": self.score,
+            "epochs": self.epochs,
+            "rank": rank,
+            "averaged": averaged,
+        }
+
+
+def search(
+    trainer: Trainer,
+    variants: Sequence[Variant],
+    cohort: Sequence[Sequence[Problem]],
+    *,
+    ensemble: int = 1,
+    progress: Progress | None = None,
+) -> list[Found]:
+    """Train every config on every fold of every problem; keep each problem's best.
+
+    Parameters
+    ----------
+    trainer : Trainer
+    variants : sequence of Variant
+    cohort : sequence of sequences of Problem
+        The folds of each problem, as :func:`trainable` left them.
+    ensemble : int, default 1
+        Configs to keep. One that diverged on some fold is left out, so there may be fewer; one is
+        always kept.
+    progress : Progress, optional
+
+    Examples
+    --------
+    >>> from alignset.data import make_synthetic
+    >>> from alignset.methods import Standard
+    >>> from alignset.rows import cross_fit, split
+    >>> table = make_synthetic(300, random_state=0).table
+    >>> folds = cross_fit(split(table, table.y, share=0.2, seed=0), 2)
+    >>> variant = Variant(Standard(), [{}, {"lr": 0.1}])
+    >>> (found,) = search(Trainer(hidden=4, max_epochs=2), [variant], [folds], ensemble=2)
+    >>> len(found.ensemble), found.score.shape
+    (4, (2,))
+    """
+    flat = [fold for folds in cohort for fold in folds]
+    ends = np.cumsum([len(folds) for folds in cohort])
+    fits = []
+    for i, variant in enumerate(variants):
+        tell = _after(variants[:i], variants, len(flat), progress or silent)
+        fits.append(trainer.train(variant.method, flat, variant.configs, tell))
+    return [
+        _choose(variants, fits, range(end - len(folds), end), ensemble)
+        for folds, end in zip(cohort, ends.tolist(), strict=True)
+    ]
+
+
+def trainable(method: Method, folds: Sequence[Problem]) -> list[Problem]:
+    """Return the folds that leave the method something to learn from (a wrong label, say).
+
+    Raises
+    ------
+    ValueError
+        Where there is none, with what the method says of the first.
+    """
+    fine, refusals = [], []
+    for fold in folds:
+        try:
+            method.check(fold)
+            fine.append(fold)
+        except ValueError as error:
+            refusals.append(error)
+    if not fine:
+        raise refusals[0]
+    return fine
+
+
+def _after(
+    done: Sequence[Variant], variants: Sequence[Variant], n: int, progress: Progress
+) -> Progress:
+    """Count one variant's replicas on top of those of the variants before it."""
+    before = n * sum(len(v.configs) for v in done)
+    total = n * sum(len(v.configs) for v in variants)
+    return lambda what, now, _: progress(what, before + now, total)
+
+
+def _choose(variants: Sequence[Variant], fits: Sequence[Fits], folds: range, size: int) -> Found:
+    """Keep the best configs by mean score over the folds, the first of equals first."""
+    score = np.concatenate([f.ranking()[list(folds)].mean(0) for f in fits]).astype(np.float32)
+    order = (-score).argsort(kind="stable")[:size]
+    finite = np.isfinite(score[order])
+    kept = order[finite] if finite.any() else order[:1]
+    home = np.repeat(np.arange(len(variants)), [len(v.configs) for v in variants])
+    place = np.concatenate([np.arange(len(v.configs)) for v in variants])
+    parts, of_fold = [], []
+    for v in dict.fromkeys(home[kept].tolist()):
+        own = place[kept[home[kept] == v]]
+        parts.append(_members(fits[v], folds, own))
+        of_fold.append(np.tile(np.arange(len(folds)), len(own)))
+    first = kept[0]
+    method, config = variants[home[first]].method, variants[home[first]].configs[place[first]]
+    epochs = [f.epochs[list(folds)].double().mean(0).round().long().numpy() for f in fits]
+    return Found(
+        Ensemble(tuple(parts), tuple(of_fold)),
+        replace(method, **config),
+        _members(fits[home[first]], folds, place[[first]]),
+        [{**variant.shape, **config} for variant in variants for config in variant.configs],
+        score,
+        np.concatenate(epochs),
+        np.asarray(kept, dtype=np.int64),
+    )
+
+
+def _members(fits: Fits, folds: range, configs: Ints) -> Fits:
+    """Lay configs side by side, each on every fold."""
+    return fits.members(
+        np.tile(folds, len(configs)).tolist(), np.repeat(configs, len(folds)).tolist()
+    )

@@ -15,7 +15,6 @@ from alignset.engine.stacked import Stacked, Weights
 from alignset.engine.stopping import FixedLength, Stopping
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.rows import Part, Problem
-from alignset.rows.folds import take
 from alignset.stack import Backbone, Grid
 from alignset.stack.workspace import workspace
 
@@ -157,7 +156,7 @@ class Training:
     def _stage_rows(self, stage: Stage) -> Rows:
         parts = self.parts
         if stage.rows == "alignment":
-            parts = [take(p, p.reviewed) for p in parts]
+            parts = [p.take(p.reviewed) for p in parts]
         return self._rows(parts, self._n_batches(stage))
 
     def _n_batches(self, stage: Stage) -> int:

@@ -114,7 +114,20 @@ class Trainer:
         progress : Progress, optional
             Told of replicas as stacks finish.
         """
-        _check(method, problems, configs)
+        _check(problems, configs)
+        for problem in problems:
+            method.check(problem)
+        return self.train(method, problems, configs, progress)
+
+    def train(
+        self,
+        method: Method,
+        problems: Sequence[Problem],
+        configs: Sequence[Config],
+        progress: Progress | None = None,
+    ) -> Fits:
+        """Train as :meth:`fit` does, on problems the method has already checked."""
+        _check_configs(method, configs)
         jobs = list(self._cut(method, problems, len(configs)))
         recipe = Recipe(
             self.network(),
@@ -187,7 +200,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _check(method: Method, problems: Sequence[Problem], configs: Sequence[Config]) -> None:
+def _check(problems: Sequence[Problem], configs: Sequence[Config]) -> None:
     if not problems or not configs:
         raise ValueError(
             f"nothing to train: got {len(problems)} problems and {len(configs)} configs; "
@@ -199,6 +212,15 @@ def _check(method: Method, problems: Sequence[Problem], configs: Sequence[Config
             "problems of one fit call must have the same number of features, classes and groups, "
             f"got {sorted(kinds)}; train them in separate calls."
         )
+    for problem in problems:
+        if not problem.validation.reviewed.all():
+            raise ValueError(
+                f"problem {problem.name!r} has validation rows without a true label; early "
+                "stopping would count them as errors, so leave them out of the validation part."
+            )
+
+
+def _check_configs(method: Method, configs: Sequence[Config]) -> None:
     known = method.hyperparameters()
     for name in sorted({name for config in configs for name in config} - set(known)):
         raise ValueError(
@@ -208,10 +230,3 @@ def _check(method: Method, problems: Sequence[Problem], configs: Sequence[Config
         )
     for config in configs:
         replace(method, **config)  # a config is held to the constructor's own rules
-    for problem in problems:
-        if not problem.validation.reviewed.all():
-            raise ValueError(
-                f"problem {problem.name!r} has validation rows without a true label; early "
-                "stopping would count them as errors, so leave them out of the validation part."
-            )
-        method.check(problem)

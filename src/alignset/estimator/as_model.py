@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from alignset.model.fitted import Model
@@ -19,7 +20,10 @@ def as_model(clf: NoisyLabelClassifier) -> Model:
     matrix = Matrix(int(clf.n_features_in_), None if names is None else tuple(map(str, names)))
     known = {
         "seed": clf.random_state if isinstance(clf.random_state, int) else None,
-        "noise_rates": {str(group): {"modelled": r} for group, r in clf.noise_rates_.items()},
+        "noise_rates": {
+            str(group): {"rate": None if math.isnan(rate) else rate}
+            for group, rate in clf.noise_rates_.items()
+        },
     }
     network = network_of(clf)
     return Model(network, matrix, clf.classes_, clf.groups_, Columns("y", matrix.columns), known)

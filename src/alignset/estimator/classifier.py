@@ -15,16 +15,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from alignset.engine import Patience, Trainer, draw_configs
-from alignset.engine.ensemble import Ensemble
-from alignset.estimator import search
+from alignset.engine.search import search, trainable, variants_of
 from alignset.estimator.as_model import as_model
 from alignset.estimator.rates import noise_rates, switches
+from alignset.estimator.sizes import count_batches, score_of
 from alignset.estimator.warn import method_for, warn_of_gaps, warn_of_switches
-from alignset.labels import encode_groups, encode_labels
+from alignset.labels import EncodedLabels, encode_groups, encode_labels
 from alignset.methods import JointAlignment, Method
 from alignset.model.folder import save_model
+from alignset.progress import progress_bar
 from alignset.rows import Part, Problem
-from alignset.rows.merge import check_weights, merge_rows
+from alignset.rows.divide import Division, find_distinct
+from alignset.rows.merge import check_weights
 from alignset.rows.scale import learn_scale, no_scale
 from alignset.rows.selection import HOW, check_probability
 
@@ -77,9 +79,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     classes_ : array of shape (K,)
     groups_ : array of shape (G,)
     noise_rates_ : dict
-        Group -> estimated share of wrong observed labels: counted on reviewed rows; elsewhere the
-        mean of 1 - ``label_confidence``, corrected by its error on reviewed rows, each read by
-        models that did not train on it.
+        Group -> share of wrong observed labels, counted on reviewed rows by how likely they were to
+        be reviewed; NaN for a group nobody reviewed. What a model makes of the other rows is
+        ``1 - label_confidence``, and is not mixed in.
     method_ : Method
         What was trained, with the hyperparameters of the best config.
     search_results_ : dict
@@ -162,22 +164,33 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             P(reviewed) of each row, where the review was planned: used like ``review_weights``,
             and instead of them. Read on reviewed rows only.
         """
-        seed = _seed(self.random_state)
         self._check_settings(review_probability)
-        rows, chance = self._distinct(
-            *self._validated(X, y, y_true, groups, sample_weight, review_probability)
-        )
-        how = self.review_weights if chance is None else chance
-        names = self.classes_.tolist(), self.groups_.tolist()
-        warn_of_gaps(rows, *names, weighted=how is not None)
-        method = method_for(rows, JointAlignment() if self.method is None else self.method)
-        problems = self._problems(method, search.weighted(rows, how), seed)
-        self._search(method, problems, seed)
-        rates = noise_rates(rows, problems, self._ensemble, len(self.groups_))
-        self.noise_rates_ = dict(zip(self.groups_.tolist(), rates.tolist(), strict=True))
-        if rows.reviewed.any():
-            warn_of_switches(switches(problems, self._ensemble), method, *names)
-        return self
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        n = X.shape[0]
+        labels, (names, group) = encode_labels(y, y_true), encode_groups(groups, n)
+        weight = check_weights(sample_weight, n)
+        probability = None
+        if review_probability is not None:
+            known = check_probability(review_probability, labels.reviewed)
+            probability = np.where(labels.reviewed, known, 1.0)
+        rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability)
+        counted = rows if weight.all() else rows.take(weight > 0)
+        return self._learn(counted, labels.classes, names)
+
+    def fit_encoded(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        group: NDArray[np.int64],
+        group_names: NDArray[Any],
+        review_probability: NDArray[np.float64] | None = None,
+    ) -> NoisyLabelClassifier:
+        """Train as :meth:`fit` does, on labels and groups that are codes already."""
+        self._check_settings(review_probability)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        rows = Part(X, labels.y_seen, labels.y_true, group, None, review_probability)
+        return self._learn(rows, labels.classes, group_names)
 
     def _check_settings(self, review_probability: Any) -> None:
         if self.n_configs < 1:
@@ -203,62 +216,50 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 "pass one of them."
             )
 
-    def _validated(
-        self, X: Any, y: Any, y_true: Any, groups: Any, sample_weight: Any, chance: Any
-    ) -> tuple[Any, NDArray[np.int64], NDArray[np.float64]]:
-        """Return X, codes and weights of the rows that have weight.
+    def _learn(self, rows: Part, classes: Any, group_names: Any) -> NoisyLabelClassifier:
+        """Merge equal rows, divide them, search; what was learned is set when all is done."""
+        seed = _seed(self.random_state)
+        if scipy.sparse.issparse(rows.X):
+            rows = replace(rows, X=_canonical(rows.X))
+        used, group = np.unique(rows.group, return_inverse=True)
+        rows = replace(rows, group=group.reshape(-1))
+        first, weight = find_distinct(rows)
+        X, scaled = rows.X, self.standardize
+        scale = learn_scale(X, first, weight) if scaled else no_scale(X.shape[1])
+        rows = replace(rows.take(first, scale.trained_rows(X, first)), weight=weight)
+        names = classes.tolist(), group_names[used].tolist()
+        weighted = self.review_weights is not None or rows.probability is not None
+        warn_of_gaps(rows, *names, weighted=weighted)
+        method = method_for(rows, JointAlignment() if self.method is None else self.method)
+        division = Division(self.folds, self.validation_share, self.review_weights)
+        sizes = len(classes), len(names[1])
+        folds = trainable(method, division.problems(rows, *sizes, seed=seed))
+        configs = [method.hyper_defaults(), *self._draws(method, seed)]
+        with progress_bar(show=self.verbose) as progress:
+            (found,) = search(
+                self._trainer(method, folds),
+                variants_of(method, configs),
+                [folds],
+                ensemble=self.ensemble,
+                progress=progress,
+            )
+        if rows.reviewed.any():
+            warn_of_switches(switches(folds, found.ensemble), method, *names)
+        self.classes_, self.groups_ = classes, group_names[used]
+        self.noise_rates_ = dict(zip(names[1], noise_rates(rows, division, sizes[1]), strict=True))
+        self.search_results_, self.method_ = found.table(), found.method
+        self._scale, self._ensemble = scale, found.ensemble
+        return self
 
-        Codes are observed and true label, group and, if known, the bits of P(reviewed): rows that
-        differ in it are not merged.
-        """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        n = X.shape[0]
-        weight = check_weights(sample_weight, n)
-        labels = encode_labels(y, y_true)
-        names, group = encode_groups(groups, n)
-        codes = np.column_stack([labels.y_seen, labels.y_true, group])
-        if chance is not None:
-            chance = np.where(labels.reviewed, check_probability(chance, labels.reviewed), 1.0)
-            codes = np.column_stack([codes, chance.view(np.int64)])
-        if not weight.all():
-            X, codes, weight = X[weight > 0], codes[weight > 0], weight[weight > 0]
-        if scipy.sparse.issparse(X):
-            X = scipy.sparse.csr_matrix(X, copy=not X.has_canonical_format)
-            X.sum_duplicates()
-        used, codes[:, 2] = np.unique(codes[:, 2], return_inverse=True)
-        self.classes_, self.groups_ = labels.classes, names[used]
-        return X, codes, weight
+    def _draws(self, method: Method, seed: int) -> list[dict[str, float]]:
+        return draw_configs(self._space(method), self.n_configs - 1, seed)
 
-    def _distinct(
-        self, X: Any, codes: NDArray[np.int64], weight: NDArray[np.float64]
-    ) -> tuple[Part, NDArray[np.float64] | None]:
-        """Merge equal rows, in an order that no longer depends on how they came, and scale.
-
-        Return P(reviewed) next to them, if it is known.
-        """
-        first, weight = merge_rows(X, codes, weight)
-        weight *= len(weight) / weight.sum()
-        scaled = self.standardize
-        self._scale = learn_scale(X, first, weight) if scaled else no_scale(X.shape[1])
-        y_seen, y_true, group, *bits = codes[first].T
-        rows = Part(self._scale.trained_rows(X, first), y_seen, y_true, group, weight)
-        return rows, bits[0].copy().view(np.float64) if bits else None
-
-    def _problems(self, method: Method, rows: Part, seed: int) -> list[Problem]:
-        """Hold out reviewed rows, fold by fold or once; of all rows where none was reviewed."""
-        masks = search.held_out(rows, self.folds, self.validation_share, seed)
-        sizes = len(self.classes_), len(self.groups_)
-        problems = [search.problem_of(rows, held, *sizes, seed) for held in masks]
-        return [p for p in problems if search.can_train(method, p)] or problems
-
-    def _search(self, method: Method, problems: list[Problem], seed: int) -> None:
-        others = draw_configs(self._space(method), self.n_configs - 1, seed)
-        n_batches, n_batches_reviewed = search.n_batches(problems)
-        trainer = Trainer(
+    def _trainer(self, method: Method, folds: list[Problem]) -> Trainer:
+        n_batches, n_batches_reviewed = count_batches(folds)
+        return Trainer(
             hidden=self.hidden,
             backbone=self.backbone,
-            score=search.score_of(method),
+            score=score_of(method),
             max_epochs=self.max_epochs,
             n_batches=n_batches,
             n_batches_reviewed=n_batches_reviewed,
@@ -266,11 +267,6 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             device=self.device,
             n_jobs=effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),
         )
-        configs = [method.hyper_defaults(), *others]
-        fits = search.train(trainer, method, problems, configs, self.verbose)
-        self._ensemble = Ensemble.best(fits, self.ensemble)
-        self.search_results_ = search.search_results(fits, self.ensemble)
-        self.method_ = replace(method, **self._ensemble.fits.configs[0])
 
     def _space(self, method: Method) -> Any:
         if self.space is None:
@@ -321,6 +317,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _canonical(X: Any) -> Any:
+    """Return CSR rows without repeated entries; the caller's own are left as they were."""
+    X = scipy.sparse.csr_matrix(X, copy=not X.has_canonical_format)
+    X.sum_duplicates()
+    return X
 
 
 def _is_whole(value: Any) -> bool:

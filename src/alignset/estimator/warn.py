@@ -1,6 +1,6 @@
 """What a fit warns of: reviews that teach nothing, gaps in them, classes that changed places.
 
-Every function here is called by ``fit`` itself, so that warnings name the line that called it.
+``fit`` calls ``_learn``, and that calls these, so that warnings name the line that called ``fit``.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def warn_of_gaps(
     unseen = np.setdiff1d(rows.group, rows.group[rows.reviewed]).tolist()
     for g in unseen:
         _warn(
-            f"group {groups[g]!r} has no reviewed row; its noise rate and its model are "
-            "extrapolated from the other groups. Review some of its rows.",
+            f"group {groups[g]!r} has no reviewed row; its noise rate is not known, and its "
+            "model is extrapolated from the other groups. Review some of its rows.",
             UnreviewedGroupWarning,
         )
     cells = [(g, k) for g, k in unseen_cells(rows) if g not in unseen] if weighted else []
@@ -105,5 +105,5 @@ def warn_of_switches(
 
 
 def _warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called fit; the caller of this stands directly under fit."""
-    warnings.warn(message, category, stacklevel=4)
+    """Warn at the line that called fit, two calls above the caller of this."""
+    warnings.warn(message, category, stacklevel=5)

@@ -58,7 +58,7 @@ class Network:
 
     @property
     def _ensemble(self) -> Ensemble:
-        return Ensemble(self.fits, np.zeros(self.members, dtype=np.int64))
+        return Ensemble((self.fits,), (np.zeros(self.members, dtype=np.int64),))
 
     @property
     def _scale(self) -> Scale:
@@ -67,7 +67,12 @@ class Network:
     @classmethod
     def of(cls, ensemble: Ensemble, scale: Scale, method: Method) -> Network:
         """Take trained members, the scale of their inputs, and the method as it was tuned."""
-        return cls(replace(ensemble.fits, method=method), scale.centre, scale.spread)
+        if len(ensemble.parts) > 1:
+            raise ValueError(
+                f"{len(ensemble.parts)} methods of different shape were averaged, which a model "
+                "folder cannot hold; search fewer settings that shape a network, or ensemble=1."
+            )
+        return cls(replace(ensemble.parts[0], method=method), scale.centre, scale.spread)
 
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
         """Return a description that JSON can hold, and arrays.

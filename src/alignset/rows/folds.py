@@ -37,14 +37,18 @@ def cross_fit(problem: Problem, n_folds: int) -> list[Problem]:
     folds = []
     for held in deal(rows, n_folds, problem.seed):
         known = None if truth is None else truth[~held]
-        train, validation = take(rows, ~held), take(rows, held)
+        train, validation = rows.take(~held), rows.take(held)
         folds.append(replace(problem, train=train, validation=validation, truth=known))
     return folds
 
 
 def deal(rows: Part, n_folds: int, seed: int) -> list[Mask]:
-    """Return which reviewed rows each fold holds out, evenly over what labels can tell."""
-    fold = assign_folds(review_strata(rows.group, rows.y_seen, rows.y_true), n_folds, seed)
+    """Return which rows each fold sets aside: reviewed ones, evenly over what labels can tell.
+
+    Of a unit of several rows all are set aside, those that nobody reviewed too.
+    """
+    strata = review_strata(rows.group, rows.y_seen, rows.y_true)
+    fold = assign_folds(strata, n_folds, seed, rows.unit)
     return [fold == part for part in range(n_folds)]
 
 
@@ -69,7 +73,7 @@ def assign_folds(strata: Codes, n_folds: int, seed: int, units: Codes | None = N
     Examples
     --------
     >>> assign_folds(np.array([0, 0, 1, 1, -1]), 2, seed=0)
-    array([ 0,  1,  0,  1, -1])
+    array([ 0,  1,  1,  0, -1])
     """
     rows = np.flatnonzero(strata >= 0)
     units = np.arange(len(strata)) if units is None else units
@@ -93,17 +97,6 @@ def pooled(problem: Problem) -> Part:
     X: Any = scipy.sparse.vstack([a.X, b.X]).tocsr() if sparse else np.concatenate([a.X, b.X])
     weight = None
     if a.weight is not None or b.weight is not None:
-        weight = np.concatenate([weights(a), weights(b)])
+        weight = np.concatenate([a.weights, b.weights])
     y_seen, y_true = np.concatenate([a.y_seen, b.y_seen]), np.concatenate([a.y_true, b.y_true])
     return Part(X, y_seen, y_true, np.concatenate([a.group, b.group]), weight)
-
-
-def weights(part: Part) -> Any:
-    """Return how much each row counts, as numbers."""
-    return np.ones(len(part)) if part.weight is None else part.weight
-
-
-def take(part: Part, keep: Mask) -> Part:
-    """Return some of the rows."""
-    weight = None if part.weight is None else part.weight[keep]
-    return Part(part.X[keep], part.y_seen[keep], part.y_true[keep], part.group[keep], weight)

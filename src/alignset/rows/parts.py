@@ -22,7 +22,7 @@ def split(
     share: float | Sequence[float] = 0.10,
     composition: Sequence[float] | None = None,
     test: float | None = 0.2,
-    validation: float = 0.5,
+    validation: float | None = 0.5,
     n_train: int | None = None,
     seed: int,
 ) -> Problem:
@@ -45,8 +45,8 @@ def split(
         training rows.
     test : float in (0, 1) or None, default=0.2
         Share to test on; None for no test part. A table with official test rows uses those.
-    validation : float in (0, 1), default=0.5
-        Share of the alignment set that validates.
+    validation : float in (0, 1) or None, default=0.5
+        Share of the alignment set that validates; None leaves that to whoever trains.
     n_train : int, optional
         Keep this many random individuals (or rows) of those that are not tested on.
     seed : int
@@ -78,14 +78,15 @@ def split(
     tested = _test_units(table, units, test, streams[0])
     kept = ~tested if n_train is None else _keep(~tested, n_train, streams[1])
     reviewed = _review_units(table, units, kept, share, composition, streams[2])
-    held = hold_out(units.group, reviewed, share=validation, random_state=streams[3])
+    held = _hold_out(units, reviewed, validation, streams[3])
 
     def part(chosen: Mask) -> Part:
         rows = np.flatnonzero(chosen[units.of_row])
         y_true = np.where(
             (reviewed | tested)[units.of_row[rows]], table.y[rows], np.int64(UNREVIEWED)
         )
-        return Part(features[rows], seen[rows], y_true, group[rows])
+        unit = None if len(units.group) == len(group) else units.of_row[rows]
+        return Part(features[rows], seen[rows], y_true, group[rows], unit=unit)
 
     trained = kept & ~held
     return Problem(
@@ -157,6 +158,14 @@ def _test_units(table: Table, units: Units, test: float | None, rng: np.random.G
             f"table {table.name!r}; an individual may be in one part only, so drop or move them."
         )
     return tested
+
+
+def _hold_out(
+    units: Units, reviewed: Mask, validation: float | None, rng: np.random.Generator
+) -> Mask:
+    if validation is None:
+        return np.zeros_like(reviewed)
+    return hold_out(units.group, reviewed, share=validation, random_state=rng)
 
 
 def _keep(candidates: Mask, n_train: int, rng: np.random.Generator) -> Mask:

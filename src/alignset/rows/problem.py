@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,10 @@ class Part:
     group : int array of shape (n,)
     weight : float array of shape (n,), optional
         How much each row counts; None is one each.
+    probability : float array of shape (n,), optional
+        P(reviewed) of each row, where the review was planned; read on reviewed rows only.
+    unit : int array of shape (n,), optional
+        Who each row belongs to; rows of one unit validate together. None is one unit each.
 
     Examples
     --------
@@ -37,6 +41,8 @@ class Part:
     y_true: NDArray[np.int64]
     group: NDArray[np.int64]
     weight: NDArray[np.float64] | None = None
+    probability: NDArray[np.float64] | None = None
+    unit: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -45,6 +51,17 @@ class Part:
     def reviewed(self) -> NDArray[np.bool_]:
         """Which rows are in the alignment set A."""
         return np.not_equal(self.y_true, UNREVIEWED)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much each row counts, as numbers."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    def take(self, rows: Any, X: Any = None) -> Part:
+        """Return the rows that a mask or positions name, with features ``X`` if they are given."""
+        kept: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)[1:]}
+        kept = {name: None if values is None else values[rows] for name, values in kept.items()}
+        return Part(self.X[rows] if X is None else X, **kept)
 
 
 @dataclass(frozen=True, eq=False)

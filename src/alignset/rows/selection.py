@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alignset.rows.folds import pooled, take, weights
+from alignset.rows.folds import pooled
 from alignset.rows.problem import Part, Problem
 
 HOW = ("cells", "classifier")
@@ -39,9 +39,9 @@ def weigh_review(problem: Problem, how: str) -> Problem:
     True
     """
     rows = pooled(problem)
-    rows = replace(rows, weight=weights(rows) * review_weights(rows, how))
+    rows = replace(rows, weight=rows.weights * review_weights(rows, how))
     first = np.arange(len(rows)) < len(problem.train)
-    return replace(problem, train=take(rows, first), validation=take(rows, ~first))
+    return replace(problem, train=rows.take(first), validation=rows.take(~first))
 
 
 def review_weights(rows: Part, how: str | Any) -> Weights:
@@ -62,22 +62,26 @@ def review_weights(rows: Part, how: str | Any) -> Weights:
     >>> review_weights(rows, "cells")
     array([1.5 , 1.  , 1.  , 0.75, 0.75, 1.  ])
     """
-    if isinstance(how, str):
-        if how not in HOW:
-            raise ValueError(
-                f"review weights come from {' or '.join(map(repr, HOW))}, or are selection "
-                f"probabilities, one per row; got {how!r}."
-            )
-        probability = _counted(rows) if how == "cells" else _estimated(rows)
-    else:
-        probability = check_probability(how, rows.reviewed)
+    probability = review_probability(rows, how)
     weight = np.ones(len(rows))
     if rows.reviewed.any():
-        size = weights(rows)[rows.reviewed]
+        size = rows.weights[rows.reviewed]
         own = 1.0 / probability[rows.reviewed]
         own = np.minimum(own, MAX_WEIGHT * np.median(own))
         weight[rows.reviewed] = own / np.average(own, weights=size)
     return weight
+
+
+def review_probability(rows: Part, how: str | Any) -> Weights:
+    """Return P(reviewed) of each row: counted, estimated or given, as in :func:`review_weights`."""
+    if not isinstance(how, str):
+        return check_probability(how, rows.reviewed)
+    if how not in HOW:
+        raise ValueError(
+            f"review weights come from {' or '.join(map(repr, HOW))}, or are selection "
+            f"probabilities, one per row; got {how!r}."
+        )
+    return _counted(rows) if how == "cells" else _estimated(rows)
 
 
 def unseen_cells(rows: Part) -> list[tuple[int, int]]:
@@ -91,7 +95,7 @@ def unseen_cells(rows: Part) -> list[tuple[int, int]]:
 def _counted(rows: Part) -> Weights:
     """P(reviewed) in the row's cell of group x observed label."""
     _, cell = np.unique(np.column_stack([rows.group, rows.y_seen]), axis=0, return_inverse=True)
-    size = weights(rows)
+    size = rows.weights
     share = np.bincount(cell, size * rows.reviewed) / np.bincount(cell, size)
     return np.asarray(share[cell])
 
@@ -109,7 +113,7 @@ def _estimated(rows: Part) -> Weights:
     else:
         X = np.hstack([rows.X, *codes])
     model = LogisticRegression(C=0.1, max_iter=1000)
-    model.fit(X, rows.reviewed, sample_weight=weights(rows))
+    model.fit(X, rows.reviewed, sample_weight=rows.weights)
     return np.asarray(model.predict_proba(X)[:, 1].clip(1e-6))
 
 

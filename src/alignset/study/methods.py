@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from typing import Any
 
 import alignset.methods as library
 from alignset.engine import draw_configs
+from alignset.engine.search import Variant, variants_of
 from alignset.methods import Choice, LogUniform, Method, Uniform
 from alignset.methods.space import Range
 
@@ -108,28 +109,9 @@ def build_range(plain: Mapping[str, Any]) -> Range:
     return _RANGES[kind](*map(float, values))
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A method with the configs it is trained with, and the whole numbers drawn for it."""
-
-    method: Method
-    shape: Mapping[str, int]
-    configs: list[dict[str, float]]
-
-
 def draw_variants(recipe: Mapping[str, Any]) -> list[Variant]:
-    """Draw a recipe's configs, grouped by what cannot differ inside one stack.
-
-    A whole number (``n_parts``) shapes the algorithm, so configs that differ in one are trained
-    by methods of their own. Together there are as many configs as the recipe asks for.
-    """
-    search, plain = recipe["search"], recipe["method"]
-    space = {k: build_range(v) for k, v in search["space"].items() if k not in search["fixed"]}
-    stackable = method_classes()[plain["class"]].hyperparameters()
-    groups: dict[tuple[tuple[str, int], ...], list[dict[str, float]]] = {}
-    for drawn in draw_configs(space, search["configs"], search["seed"]):
-        config = {**drawn, **search["fixed"]}
-        shape = tuple((k, int(v)) for k, v in sorted(config.items()) if k not in stackable)
-        floats = {k: float(v) for k, v in config.items() if k in stackable}
-        groups.setdefault(shape, []).append(floats)
-    return [Variant(build_method(plain, dict(s)), dict(s), groups[s]) for s in sorted(groups)]
+    """Draw a recipe's configs: as many as it asks for, some hyperparameters fixed."""
+    how, plain = recipe["search"], recipe["method"]
+    space = {k: build_range(v) for k, v in how["space"].items() if k not in how["fixed"]}
+    drawn = draw_configs(space, how["configs"], how["seed"])
+    return variants_of(build_method(plain, {}), [{**config, **how["fixed"]} for config in drawn])

@@ -12,9 +12,8 @@ import pandas as pd
 from alignset.data import Table, nhanes_pipeline
 from alignset.data.synthetic import RELEASED_SEED
 from alignset.noise import Noise, flip_by_features, flip_by_group, flip_uniform
-from alignset.rows import Part, Problem, split, weigh_review
+from alignset.rows import Part, Problem, split
 from alignset.study.datasets import Coefficients, draw_table
-from alignset.study.records import fitting_of
 
 NOISE_KINDS = ("by_features", "by_group", "uniform", "observed")
 """How labels go wrong; "observed" takes those the data set itself carries."""
@@ -24,7 +23,7 @@ _FIRST_DRAW = {"synthetic_released": RELEASED_SEED}
 
 
 def build_problem(recipe: Mapping[str, Any]) -> Problem:
-    """Return the problem of a recipe.
+    """Return the rows of a recipe: those to train and validate on, undivided, and to test on.
 
     With ``redraw`` the seed decides data, noise coefficients and split; without it only the
     split, all replications sharing one data set with one set of wrong labels.
@@ -39,7 +38,7 @@ def build_problem(recipe: Mapping[str, Any]) -> Problem:
     ... }
     >>> problem = build_problem(recipe)
     >>> len(problem.train), int(problem.train.reviewed.sum())
-    (380, 20)
+    (400, 40)
     """
     data, seed, review = recipe["data"], recipe["seed"], recipe["review"]
     redraw = recipe["redraw"]
@@ -47,16 +46,13 @@ def build_problem(recipe: Mapping[str, Any]) -> Problem:
         data, _stream(seed, 0) if redraw else _FIRST_DRAW.get(data["source"], 0)
     )
     y_seen = flip(table, recipe["noise"], coefficients, seed=_stream(seed if redraw else 0, 1))
-    problem = split_table(table, y_seen, review, seed)
-    how = fitting_of(recipe)["review_weights"]
-    if how is not None:
-        return weigh_review(problem, how)
-    return problem.fully_reviewed() if recipe["method"]["fully_reviewed"] else problem
+    return split_table(table, y_seen, review, seed)
 
 
 def split_table(table: Table, y_seen: Any, review: Mapping[str, Any], seed: int) -> Problem:
     """Split; a table that is not numbers yet is preprocessed with what its training rows show."""
-    how = {key: review[key] for key in ("share", "composition", "test", "validation")}
+    how = {key: review[key] for key in ("share", "composition", "test")}
+    how["validation"] = None  # whoever trains divides the rows
     if not isinstance(table.X, pd.DataFrame):
         return split(table, y_seen, seed=seed, **how)
     numbers = np.arange(len(table), dtype=np.float64)[:, None]
@@ -69,8 +65,9 @@ def split_table(table: Table, y_seen: Any, review: Mapping[str, Any], seed: int)
         return replace(part, X=pipeline.transform(_rows_of(table, part)).astype(np.float32))
 
     test = None if problem.test is None else with_features(problem.test)
-    train, validation = with_features(problem.train), with_features(problem.validation)
-    return replace(problem, train=train, validation=validation, test=test)
+    train = with_features(problem.train)
+    nobody = replace(problem.validation, X=train.X[:0])
+    return replace(problem, train=train, validation=nobody, test=test)
 
 
 def _rows_of(table: Table, part: Part) -> pd.DataFrame:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from alignset.engine import BlockMean, Fits, FixedLength, Patience, Stopping, Trainer
+from alignset.engine.search import Found, search, trainable
 from alignset.engine.train import Score
 from alignset.evaluate import (
     aueoc_over_fpr,
@@ -29,9 +30,10 @@ from alignset.evaluate.ranked import (
 from alignset.evaluate.validation import HarmonicMean, LogLikelihood
 from alignset.methods import Method
 from alignset.progress import Progress
-from alignset.rows import Part, Problem, cross_fit
+from alignset.rows import Part, Problem
+from alignset.rows.divide import Division, distinct
 from alignset.stack import MLP
-from alignset.study.methods import Variant, draw_variants
+from alignset.study.methods import draw_variants
 from alignset.study.problems import build_problem
 from alignset.study.records import Cell, Record, fitting_of
 
@@ -51,32 +53,6 @@ _RULES: dict[str, Callable[..., Stopping]] = {
 }
 
 
-@dataclass(frozen=True)
-class Kept:
-    """A config that was kept: its models, one per fold, side by side."""
-
-    fits: Fits
-    config: Mapping[str, float]
-    score: float
-    epochs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The best configs of a problem, best first; their predictions are averaged."""
-
-    kept: tuple[Kept, ...]
-
-    @property
-    def best(self) -> Kept:
-        """The config with the best validation score."""
-        return self.kept[0]
-
-    def probability(self, X: Any) -> np.ndarray[Any, Any]:
-        """Class probabilities (n, K): the mean over configs and folds."""
-        return np.asarray(np.mean([k.fits.probability(X).mean(0) for k in self.kept], axis=0))
-
-
 def train_cohort(
     cells: Sequence[Cell], *, device: str, n_jobs: int | None, advance: Advance | None = None
 ) -> list[Record]:
@@ -86,25 +62,35 @@ def train_cohort(
     recorded as failed; the others go on.
     """
     start = time.perf_counter()
-    problems: dict[str, list[Problem]] = {}
+    folds: dict[str, list[Problem]] = {}
+    tests: dict[str, Part] = {}
     failed: dict[str, str] = {}
     variants = draw_variants(cells[0].recipe)
     for cell in cells:
         try:
-            problems[cell.key] = _folds(cell.recipe, variants[0].method)
+            folds[cell.key], tests[cell.key] = divide_cell(cell.recipe, variants[0].method)
         except ValueError as error:
             failed[cell.key] = str(error)
     trainer = build_trainer(cells[0].recipe["trainer"], device, n_jobs)
-    size = fitting_of(cells[0].recipe)["ensemble"]
-    choices = _train(trainer, variants, list(problems.values()), size, advance)
-    chosen = dict(zip(problems, choices, strict=True))
+    found: dict[str, Found] = {}
+    if folds:
+        searched = search(
+            trainer,
+            variants,
+            list(folds.values()),
+            ensemble=fitting_of(cells[0].recipe)["ensemble"],
+            progress=_steps(advance),
+        )
+        found = dict(zip(folds, searched, strict=True))
     if advance is not None:
-        advance(sum(cell.replicas for cell in cells if cell.key in failed))
+        done = sum(len(own) for own in folds.values()) * sum(len(v.configs) for v in variants)
+        advance(sum(cell.replicas for cell in cells) - done)
 
     def record(cell: Cell) -> Record:
         if cell.key in failed:
             return Record(cell, "failed", failed[cell.key])
-        return _record(cell, problems[cell.key][0], chosen[cell.key], trainer)
+        key = cell.key
+        return _record(cell, folds[key][0], tests[key], found[key], trainer)
 
     # the metrics of many test rows take their time; each thread is one of torch's own
     with ThreadPoolExecutor(n_jobs, initializer=torch.set_num_threads, initargs=(1,)) as pool:
@@ -128,46 +114,20 @@ def build_trainer(plain: Mapping[str, Any], device: str, n_jobs: int | None) -> 
     )
 
 
-def _folds(recipe: Mapping[str, Any], method: Method) -> list[Problem]:
-    """Build a cell's problem, or the problems it is cross-fitted on."""
-    problem = build_problem(recipe)
-    n_folds = fitting_of(recipe)["folds"]
-    folds = [problem] if n_folds == 1 else cross_fit(problem, n_folds)
-    for fold in folds:
-        method.check(fold)
-    return folds
-
-
-def _train(
-    trainer: Trainer,
-    variants: Sequence[Variant],
-    problems: Sequence[Sequence[Problem]],
-    size: int,
-    advance: Advance | None,
-) -> list[Choice]:
-    """Train every variant on all folds of every problem; return each problem's best configs."""
-    if not problems:
-        return []
-    choices = [Choice(()) for _ in problems]
-    n_folds = len(problems[0])
-    flat = [fold for folds in problems for fold in folds]
-    for variant in variants:
-        fits = trainer.fit(variant.method, flat, variant.configs, _steps(advance))
-        score = fits.ranking().reshape(len(problems), n_folds, -1).mean(1)
-        for p, choice in enumerate(choices):
-            best = (-score[p]).argsort(kind="stable")[:size]  # the first of equals
-            folds = range(p * n_folds, (p + 1) * n_folds)
-            own = [_keep(fits, variant, folds, c, float(score[p, c])) for c in best]
-            kept = sorted((*choice.kept, *own), key=lambda k: -k.score)  # stable, NaN never comes
-            choices[p] = Choice(tuple(kept[:size]))
-    return choices
-
-
-def _keep(fits: Fits, variant: Variant, folds: Sequence[int], config: int, score: float) -> Kept:
-    own = fits.members(folds, [config] * len(folds))
-    epochs = own.epochs[0].double().mean(0).round()
-    settings = {**variant.shape, **variant.configs[config]}
-    return Kept(own, settings, score, tuple(int(e) for e in epochs))
+def divide_cell(recipe: Mapping[str, Any], method: Method) -> tuple[list[Problem], Part]:
+    """Divide a cell's rows as the estimator would, and return its test rows beside."""
+    whole, clean = build_problem(recipe), bool(recipe["method"]["fully_reviewed"])
+    rows = whole.train
+    if clean:
+        assert whole.truth is not None, "what split() made knows every true label"
+        rows = replace(rows, y_seen=whole.truth)
+    how = fitting_of(recipe)
+    folds = None if how["folds"] == 1 else how["folds"]
+    division = Division(folds, recipe["review"]["validation"], how["review_weights"])
+    sizes = whole.n_classes, whole.n_groups
+    problems = division.problems(distinct(rows), *sizes, seed=whole.seed, clean=clean)
+    assert whole.test is not None, "a study always has test rows"
+    return trainable(method, problems), whole.test
 
 
 def _steps(advance: Advance | None) -> Progress | None:
@@ -185,20 +145,20 @@ def _steps(advance: Advance | None) -> Progress | None:
     return report
 
 
-def _record(cell: Cell, problem: Problem, choice: Choice, trainer: Trainer) -> Record:
-    best = choice.best
-    told: dict[str, Any] = {"epochs": best.epochs, "config": best.config}
-    reason = _divergence(cell, problem, best, trainer)
+def _record(cell: Cell, problem: Problem, test: Part, found: Found, trainer: Trainer) -> Record:
+    first = int(found.kept[0])
+    told: dict[str, Any] = {
+        "epochs": tuple(int(e) for e in found.epochs[first]),
+        "config": found.config[first],
+    }
+    reason = _divergence(cell, problem, found, trainer) or _empty_cell(test, problem)
     if reason:
         return Record(cell, "failed", reason, **told)
-    assert problem.test is not None, "an experiment always has test rows"
-    reason = _empty_cell(problem.test, problem)
-    if reason:
-        return Record(cell, "failed", reason, **told)
-    prob = choice.probability(problem.test.X)
+    prob = found.ensemble.probability(test.X)
     if not np.isfinite(prob).all():
         return Record(cell, "failed", "diverged: NaN on the test rows", **told)
-    return Record(cell, "done", metrics=measure(problem.test, prob), score=best.score, **told)
+    score = float(found.score[first])
+    return Record(cell, "done", metrics=measure(test, prob), score=score, **told)
 
 
 def _empty_cell(test: Part, problem: Problem) -> str:
@@ -210,29 +170,26 @@ def _empty_cell(test: Part, problem: Problem) -> str:
     return ""
 
 
-def _divergence(cell: Cell, problem: Problem, choice: Kept, trainer: Trainer) -> str:
+def _divergence(cell: Cell, problem: Problem, found: Found, trainer: Trainer) -> str:
     """Say why a cell has no result, if it has none.
 
     Early stopping returns the untrained network if every epoch was NaN. A network that really
     never got better comes back untrained too, so the training is repeated without stopping.
     """
-    n = cell.recipe["search"]["configs"]
-    if not np.isfinite(choice.score):
+    n, first = cell.recipe["search"]["configs"], int(found.kept[0])
+    if not np.isfinite(found.score[first]):
         return f"diverged: none of {n} configs has a finite validation score"
-    if not _is_untrained(choice, problem):
+    if not _is_untrained(found.best, problem):
         return ""
-    length = max(1, choice.epochs[-1])
+    length = max(1, int(found.epochs[first][-1]))
     replay = replace(trainer, stopping=FixedLength(), max_epochs=length, n_jobs=1)
-    stackable = choice.fits.method.hyperparameters()
-    config = {k: v for k, v in choice.config.items() if k in stackable}
-    again = replay.fit(choice.fits.method, [problem], [config])
+    again = replay.fit(found.method, [problem])
     if np.isfinite(again.probability(problem.validation.X)).all():
         return ""
     return f"diverged: of {n} configs none got better than untrained, the best one became NaN"
 
 
-def _is_untrained(choice: Kept, problem: Problem) -> bool:
-    fits = choice.fits
+def _is_untrained(fits: Fits, problem: Problem) -> bool:
     shape = fits.method.networks(fits.kind.n_features, fits.kind.n_classes)["theta"]
     start = fits.backbone.init(shape, torch.tensor([problem.seed]), "theta")
     own = {k: v[:, :1].cpu() for k, v in fits.weights["theta"].items()}

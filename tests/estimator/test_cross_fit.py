@@ -13,7 +13,6 @@ from reviewed_rows import Data, make_data, small
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
-from alignset.engine.ensemble import Ensemble
 from alignset.estimator import (
     LabelSwitchWarning,
     NoisyLabelClassifier,
@@ -21,12 +20,12 @@ from alignset.estimator import (
     UnseenCellWarning,
     classifier,
 )
-from alignset.estimator.search import held_out
 from alignset.estimator.warn import warn_of_switches
 from alignset.evaluate.switching import Switch
 from alignset.methods import GLC, Alignment, JointAlignment, Standard
 from alignset.methods.space import LogUniform
 from alignset.rows import Part
+from alignset.rows.divide import Division
 
 Array = NDArray[Any]
 
@@ -54,15 +53,15 @@ def prob(data: Data, fitted: NoisyLabelClassifier) -> Array:
 def test_predictions_are_means_over_folds_and_configs(
     data: Data, fitted: NoisyLabelClassifier, prob: Array
 ) -> None:
-    fits, X = fitted._ensemble.fits, fitted._scale(data.X)
-    assert fitted._ensemble.fold.tolist() == [0, 1, 2, 0, 1, 2]
+    (fits,), X = fitted._ensemble.parts, fitted._scale(data.X)
+    assert fitted._ensemble.folds[0].tolist() == [0, 1, 2, 0, 1, 2]
     np.testing.assert_allclose(fits.probability(X).mean(0), prob, atol=1e-5)
     mean = fits.confidence(X, data.y).mean(0)
     np.testing.assert_allclose(fitted.label_confidence(data.X, data.y), mean, atol=1e-5)
 
 
 def test_search_results_are_means_over_folds(fitted: NoisyLabelClassifier) -> None:
-    found, fits = fitted.search_results_, fitted._ensemble.fits
+    found, (fits,) = fitted.search_results_, fitted._ensemble.parts
     assert sorted(found["rank"]) == [1, 2, 3]
     assert (found["averaged"] == (found["rank"] <= 2)).all()
     best = int(np.argmin(found["rank"]))
@@ -75,10 +74,8 @@ def test_search_results_are_means_over_folds(fitted: NoisyLabelClassifier) -> No
 
 def test_every_reviewed_row_validates_once(data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     problems: list[Any] = []
-    original = classifier.noise_rates
-    monkeypatch.setattr(
-        classifier, "noise_rates", lambda r, p, *a: problems.extend(p) or original(r, p, *a)
-    )
+    original = classifier.switches
+    monkeypatch.setattr(classifier, "switches", lambda p, *a: problems.extend(p) or original(p, *a))
     small(n_configs=1, max_epochs=2, folds=4).fit(**data.fit_args)
     n = int((~np.isnan(data.y_true)).sum())
     assert len(problems) == 4
@@ -88,23 +85,22 @@ def test_every_reviewed_row_validates_once(data: Data, monkeypatch: pytest.Monke
         assert p.train.reviewed.sum() == n - len(p.validation)
 
 
-def test_noise_rates_read_reviewed_rows_by_models_that_did_not_train_on_them() -> None:
+def test_noise_rates_are_counted_on_reviewed_rows_and_nothing_is_mixed_in() -> None:
     data = make_data(n=800, reviewed=0.3)
-    asked: list[tuple[int, int | None]] = []
+    clf = small(max_epochs=3).fit(**data.fit_args)
+    looked = ~np.isnan(data.y_true)
+    for g in (0, 1):
+        here = looked & (data.groups == g)
+        rate = (data.y[here] != data.y_true[here]).mean()
+        assert clf.noise_rates_[g] == pytest.approx(rate, abs=1e-12)
 
-    class Spy(Ensemble):
-        def confidence(self, X: Any, y_seen: Any, fold: int | None = None) -> Any:
-            asked.append((len(y_seen), fold))
-            return super().confidence(X, y_seen, fold)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classifier, "Ensemble", Spy)
-        clf = small(folds=2, max_epochs=60, hidden=16).fit(**data.fit_args)
-    n = int((~np.isnan(data.y_true)).sum())
-    assert [fold for _, fold in asked] == [None, 0, 1]
-    assert sum(size for size, fold in asked if fold is not None) == n
-    assert clf.noise_rates_[0] == pytest.approx(0.2, abs=0.1)
-    assert clf.noise_rates_[1] == pytest.approx(0.4, abs=0.1)
+def test_noise_rates_are_not_known_where_nobody_looked(data: Data) -> None:
+    y_true = np.where(data.groups == 1, np.nan, data.y_true)
+    with pytest.warns(UnreviewedGroupWarning):
+        clf = small(max_epochs=2).fit(data.X, data.y, y_true=y_true, groups=data.groups)
+    assert np.isnan(clf.noise_rates_[1])
+    assert not np.isnan(clf.noise_rates_[0])
 
 
 def test_an_ensemble_of_one_without_folds_is_the_plain_fit(data: Data) -> None:
@@ -166,7 +162,7 @@ def test_fewer_reviewed_rows_than_folds_are_as_many_folds(data: Data) -> None:
     for rows, n in ((np.r_[wrong, right], 3), (wrong[:1], 1)):
         few[rows] = data.truth[rows]
         clf = small(n_configs=1, max_epochs=3, folds=10).fit(data.X, data.y, y_true=few)
-        assert len(clf._ensemble.fold) == n
+        assert len(clf._ensemble) == n
         few[:] = np.nan
 
 
@@ -178,7 +174,7 @@ def test_a_fold_that_leaves_no_wrong_label_is_left_out(data: Data) -> None:
         data.X, data.y, y_true=y_true
     )
     assert isinstance(clf.method_, Alignment)
-    assert len(clf._ensemble.fold) == 3
+    assert len(clf._ensemble) == 3
 
 
 def test_without_review_there_are_no_folds(data: Data) -> None:
@@ -202,11 +198,13 @@ def biased(data: Data) -> tuple[Array, Array]:
 def seen_weights(monkeypatch: pytest.MonkeyPatch) -> list[Part]:
     parts: list[Part] = []
 
-    def spy(rows: Part, *more: Any) -> Any:
-        parts.append(rows)
-        return held_out(rows, *more)
+    set_aside = Division.set_aside
 
-    monkeypatch.setattr("alignset.estimator.search.held_out", spy)
+    def spy(self: Division, rows: Part, seed: int) -> Any:
+        parts.append(rows)
+        return set_aside(self, rows, seed)
+
+    monkeypatch.setattr(Division, "set_aside", spy)
     return parts
 
 

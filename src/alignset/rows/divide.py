@@ -1,0 +1,156 @@
+"""From rows to problems: equal rows are merged, and part of the reviewed ones validate.
+
+Whoever trains, the estimator, the table workflow or the study, divides rows by these rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alignset.rows.folds import deal
+from alignset.rows.merge import merge_rows
+from alignset.rows.problem import Part, Problem
+from alignset.rows.review import Mask
+from alignset.rows.selection import review_weights
+from alignset.rows.units import check_share
+
+OBSERVED_SHARE = 0.2
+"""Validates on observed labels where no row was reviewed."""
+
+MIN_ROWS_TO_HOLD_OUT = 40
+"""With fewer rows nothing is held out; training runs its full length."""
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def find_distinct(rows: Part) -> tuple[Ints, Floats]:
+    """Find one copy of each row, in an order that no longer depends on how they came.
+
+    Returns
+    -------
+    first : int array
+        Position of one copy of each distinct row.
+    weight : float array
+        That of its copies together, scaled to a mean of one.
+
+    Examples
+    --------
+    >>> y = np.array([0, 1, 0])
+    >>> first, weight = find_distinct(Part(np.array([[1.0], [2.0], [1.0]]), y, y, 0 * y))
+    >>> sorted(weight.tolist())
+    [0.666..., 1.333...]
+    """
+    codes = [rows.y_seen, rows.y_true, rows.group]
+    # rows that were not equally likely to be reviewed, or belong to two people, are two rows
+    for more in (rows.probability, rows.unit):
+        codes += [] if more is None else [np.unique(more, return_inverse=True)[1].reshape(-1)]
+    first, weight = merge_rows(rows.X, np.column_stack(codes), rows.weights)
+    return first, weight * (len(weight) / weight.sum())
+
+
+def distinct(rows: Part) -> Part:
+    """Return one copy of each row, weighted; see :func:`find_distinct`."""
+    first, weight = find_distinct(rows)
+    return replace(rows.take(first), weight=weight)
+
+
+@dataclass(frozen=True)
+class Division:
+    """Which reviewed rows validate, and how much each counts.
+
+    Parameters
+    ----------
+    folds : int, optional
+        Deal the reviewed rows into so many folds; each validates one problem and trains the others.
+        With fewer reviewed rows there are as many folds as rows.
+    share : float, default 0.5
+        Without folds: share of the reviewed rows that validate.
+    review_weights : "cells" or "classifier", optional
+        How P(reviewed) is estimated, for rows to count by; ``rows.probability`` comes first.
+
+    Examples
+    --------
+    >>> y = np.arange(8) % 2
+    >>> part = Part(np.eye(8), y, y, 0 * y)
+    >>> [len(p.validation) for p in Division(folds=4).problems(part, 2, 1, seed=0)]
+    [2, 2, 2, 2]
+    """
+
+    folds: int | None = None
+    share: float = 0.5
+    review_weights: str | None = None
+
+    def problems(
+        self, rows: Part, n_classes: int, n_groups: int, *, seed: int, clean: bool = False
+    ) -> list[Problem]:
+        """Return the problems to train: one, or one per fold.
+
+        With ``clean`` every label is right and known (the clean-label bound): ``rows`` have true
+        labels as their observed ones, and all rows that do not validate count as reviewed.
+        """
+        how = self.review_weights if rows.probability is None else rows.probability
+        if how is not None:
+            rows = replace(rows, weight=rows.weights * review_weights(rows, how))
+        known = rows
+        if not rows.reviewed.any():  # observed labels are all there is to validate on
+            known = replace(rows, y_true=rows.y_seen)
+        found = []
+        for aside in self.set_aside(rows, seed):
+            train = rows.take(~aside)
+            if clean:
+                train = replace(train, y_true=train.y_seen)
+            validation = known.take(aside & known.reviewed)
+            found.append(Problem(train, validation, None, n_classes, n_groups, seed))
+        return found
+
+    def set_aside(self, rows: Part, seed: int) -> list[Mask]:
+        """Return which rows do not train, fold by fold; the reviewed ones among them validate.
+
+        Where no row was reviewed, part of all rows validates on observed labels.
+        """
+        n_reviewed = int(rows.reviewed.sum())
+        if rows.unit is not None:
+            n_reviewed = len(np.unique(rows.unit[rows.reviewed]))
+        if self.folds is not None and n_reviewed > 1:
+            return deal(rows, min(self.folds, n_reviewed), seed)
+        check_share(self.share, "validation share", strict=True)
+        if n_reviewed:
+            return [_pick(rows, rows.reviewed, self.share, seed)]
+        if len(rows) >= MIN_ROWS_TO_HOLD_OUT:
+            return [_pick(rows, ~rows.reviewed, OBSERVED_SHARE, seed)]
+        return [np.zeros(len(rows), dtype=bool)]
+
+
+def _pick(rows: Part, among: Mask, share: float, seed: int) -> Mask:
+    """Pick a share of units, evenly over group, true class, and right and wrong labels.
+
+    Strata are laid end to end and units are taken at equal steps: a stratum of any size gives its
+    share, rounded up or down by chance. The only unit of a stratum (the one wrong label, say)
+    trains. Strata come in an order that does not depend on the names of classes and groups.
+    """
+    at = np.flatnonzero(among)
+    unit = np.arange(len(at)) if rows.unit is None else rows.unit[at]
+    _, first, of_row = np.unique(unit, return_index=True, return_inverse=True)
+    rng = np.random.default_rng((seed, 6))
+    order = rng.permutation(len(first))
+    label = rows.y_true if rows.reviewed.any() else rows.y_seen
+    cell = np.column_stack([rows.group, label, rows.y_seen == label])[at[first[order]]]
+    _, seen, stratum, size = np.unique(
+        cell, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    stratum = stratum.reshape(-1)
+    laid = order[np.argsort(seen[stratum], kind="stable")]
+    several = np.isin(laid, order[size[stratum] > 1])
+    laid = laid[several] if several.any() else laid
+    n, chosen = len(laid), np.zeros(len(first), dtype=bool)
+    if n > 1:
+        count = min(max(round(share * n), 1), n - 1)
+        places = np.floor((np.arange(count) + rng.random()) * n / count).astype(np.int64)
+        chosen[laid[places]] = True
+    held = np.zeros(len(rows), dtype=bool)
+    held[at] = chosen[of_row.reshape(-1)]
+    return held if rows.unit is None else np.isin(rows.unit, rows.unit[held])
