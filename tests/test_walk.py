@@ -1,0 +1,100 @@
+"""The walk of a fit: from what a user calls to the training loop, as docs/architecture.md lists it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from reviewed_rows import make_data, small
+from study.grids import write_grid
+
+from alignset.cli import main
+from alignset.engine.train import Training
+from alignset.engine.trainer import Trainer
+
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+MOST = 10
+"""Calls from what a user calls to the loop over epochs."""
+
+
+def own_calls():
+    """Functions of the package on the stack, outermost first; what Python adds does not count."""
+    frame, found = sys._getframe(2), []
+    while frame is not None:
+        name, module = frame.f_code.co_qualname, frame.f_globals.get("__name__", "")
+        if module.startswith("alignset.") and "<" not in name.replace("<locals>", ""):
+            found.append(f"{module.removeprefix('alignset.')}:{name}")
+        frame = frame.f_back
+    return found[::-1]
+
+
+@pytest.fixture
+def walked(monkeypatch):
+    """Who called whom, up to the first stage: training runs in threads of its own."""
+    walks = {}
+    train, run_stage = Trainer.train, Training._run_stage
+
+    def note_train(self, *args, **kwargs):
+        walks.setdefault("above", own_calls())
+        return train(self, *args, **kwargs)
+
+    def note_stage(self, *args):
+        walks.setdefault("below", own_calls())
+        return run_stage(self, *args)
+
+    monkeypatch.setattr(Trainer, "train", note_train)
+    monkeypatch.setattr(Training, "_run_stage", note_stage)
+    return walks
+
+
+def told(title):
+    """The walk under a heading of the page."""
+    text = PAGE.read_text(encoding="utf-8").split(f"### {title}\n")[1].split("###")[0]
+    return re.findall(r"^\d+\. `([^`]+)`", text, flags=re.MULTILINE)
+
+
+def whole(walks):
+    below = [c for c in walks["below"] if not c.endswith("<locals>.train")]
+    loop = "engine.train:Training._run_stage"
+    return [*walks["above"], "engine.trainer:Trainer.train", *below, loop]
+
+
+def fit_estimator(tmp_path):
+    del tmp_path
+    small(n_configs=1, max_epochs=1).fit(**make_data().fit_args)
+
+
+def fit_a_table(tmp_path):
+    data = make_data()
+    frame = pd.DataFrame(data.X, columns=list("abcde")).assign(told=data.y, sex=data.groups)
+    frame["true"] = pd.array(np.where(np.isnan(data.y_true), -1, data.y_true), dtype="Int64")
+    frame["true"] = frame["true"].where(frame["true"] >= 0)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    words = ["fit", "t.csv", "--label", "told", "--truth", "true", "--group", "sex", "-o", "m"]
+    assert main([*words, "--configs", "1", "--folds", "2"]) == 0
+
+
+def run_a_grid(tmp_path):
+    assert main(["run", str(write_grid(tmp_path)), "--store", "s.sqlite", "--jobs", "1"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("title", "walk"),
+    [
+        ("`NoisyLabelClassifier.fit`", fit_estimator),
+        ("`alignset fit`", fit_a_table),
+        ("`alignset run`", run_a_grid),
+    ],
+)
+def test_the_walk_to_the_training_loop_is_short_and_as_told(
+    title, walk, walked, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    walk(tmp_path)
+    found = [call for call in whole(walked) if not call.startswith("cli:")]
+    assert found == told(title)
+    assert len(found) <= MOST
