@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from alignset.evaluate.ranked import Ranked, one_vs_rest, rank
 from alignset.labels import is_missing
 
 
@@ -47,25 +48,22 @@ class Inputs:
     classes: tuple[Any, ...]
     groups: tuple[Any, ...]
 
-    @property
-    def score(self) -> Tensor:
-        """Score of the positive class, shape (n,)."""
-        return self.prob[:, 1]
+    def ranked(self, where: Tensor | None = None) -> Ranked:
+        """Put rows in order of falling score, each class against the rest: a leading class axis.
 
-    def with_weight(self, sample_weight: ArrayLike | None) -> Inputs:
-        """Return the same rows, counted ``sample_weight`` times each."""
-        if sample_weight is None:
-            return self
-        weight = np.asarray(sample_weight, dtype=np.float64)
-        _check_length("sample_weight", weight, len(self.y))
-        if not (np.isfinite(weight) & (weight >= 0)).all():
-            bad = weight[~(np.isfinite(weight) & (weight >= 0))][0]
-            raise ValueError(f"sample_weight must be finite and not negative, got {bad}.")
-        return replace(self, where=torch.from_numpy(weight.copy()))
+        ``where`` (..., n) may weigh them another way.
+        """
+        rows = one_vs_rest(self.prob, self.y, self.group, self.where if where is None else where)
+        return rank(*rows, len(self.groups))
 
 
-def check_inputs(y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike | None = None) -> Inputs:
-    """Check labels, scores and groups, and encode them.
+def check_inputs(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Inputs:
+    """Check labels, scores, groups and weights, and encode them.
 
     Parameters
     ----------
@@ -75,6 +73,8 @@ def check_inputs(y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike | None
         Score of the positive class, or of every class.
     groups : array-like of shape (n,), optional
         Labels of any type; None is one group.
+    sample_weight : array-like of shape (n,), optional
+        How much each row counts, >= 0; default one each.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def check_inputs(y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike | None
         torch.from_numpy(prob.copy()),
         torch.from_numpy(y),
         torch.from_numpy(group),
-        torch.ones(len(y), dtype=torch.bool),
+        check_weight(sample_weight, len(y)),
         tuple(classes),
         tuple(group_names.tolist()),
     )
@@ -129,20 +129,6 @@ def check_probability(inputs: Inputs) -> None:
         raise ValueError(
             f"y_score must lie in [0, 1] to integrate over thresholds, got {score[outside][0]}; "
             "pass probabilities, or use aueoc_over_fpr, which sees only the order of scores."
-        )
-
-
-def check_binary(inputs: Inputs) -> None:
-    """Refuse more than two classes where a curve has one score per row.
-
-    Examples
-    --------
-    >>> check_binary(check_inputs([0, 1], [0.2, 0.9]))
-    """
-    if len(inputs.classes) > 2:
-        raise ValueError(
-            f"curves are drawn for one class against the rest, got {len(inputs.classes)} classes; "
-            "pass y_true == c and the score of class c."
         )
 
 
@@ -177,6 +163,18 @@ def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> Non
             EmptyCellWarning,
             stacklevel=stacklevel,
         )
+
+
+def check_weight(sample_weight: ArrayLike | None, n: int) -> Tensor:
+    """Return how much each row counts (n,): numbers, or True where none were given."""
+    if sample_weight is None:
+        return torch.ones(n, dtype=torch.bool)
+    weight = np.array(sample_weight, dtype=np.float64)
+    _check_length("sample_weight", weight, n)
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        raise ValueError(f"sample_weight must be finite and not negative, got {weight[bad][0]}.")
+    return torch.from_numpy(weight)
 
 
 def _check_length(name: str, values: NDArray[Any], n: int) -> None:

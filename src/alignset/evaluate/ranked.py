@@ -7,7 +7,8 @@ as one model is. Nothing here looks at a value on the host.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -38,8 +39,25 @@ class Ranked:
         """Summed weight of every (class, group) cell, shape (..., 2, G)."""
         return self.count[..., -1]
 
+    def by_group(self) -> Ranked:
+        """Return the rows of every group alone, on a leading axis of groups."""
+        return replace(self, count=self.count.movedim(-2, 0).unsqueeze(-2))
+
 
 RankedMetric = Callable[[Ranked], Tensor]
+Number = TypeVar("Number", float, Tensor)
+
+
+def harmonic_mean(a: Number, b: Number) -> Number:
+    """Harmonic mean of two numbers, or of two tensors, >= 0; 0 if both are 0, NaN if either is NaN.
+
+    Examples
+    --------
+    >>> harmonic_mean(0.5, 1.0)
+    0.666...
+    """
+    total = a + b
+    return 2 * a * b / (total + (total == 0))
 
 
 def rank(score: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int) -> Ranked:
