@@ -10,9 +10,9 @@ from alignset.evaluate.metrics import (
     aueoc_over_fpr,
     aueoc_released,
     auroc,
-    harmonic_mean,
     summarize,
 )
+from alignset.evaluate.ranked import harmonic_mean
 
 __all__ = [
     "EmptyCellWarning",

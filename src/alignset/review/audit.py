@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rate
+from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
 from alignset.evaluate.proportion import IntervalRule, wilson
 from alignset.labels import is_missing
 from alignset.review.proposal import propose
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
 from alignset.review.sample import next_wave, open_rows
-from alignset.review.sheet import PROBABILITY, ROW, Sheet, make_sheet, row_ids
+from alignset.review.sheet import ROW, Sheet, make_sheet, row_ids
 from alignset.review.verdict import EmptyCell, Verdict, judge
-from alignset.review.waves import read_design
+from alignset.review.waves import design_of
 from alignset.tables.cells import Cells, check_columns, read_cells
 from alignset.tables.columns import Columns
 
@@ -167,7 +167,12 @@ def audit(
     check_columns(table, show)
     rng = np.random.default_rng(random_state)
     seen = _see(model, table, parts)
-    rates = _rates(seen, level, rule)
+    rates = tuple(
+        noise_rates(
+            seen.cells.group, seen.cells.groups.tolist(), seen.wrong, seen.reviewed, seen.design,
+            level=level, rule=rule,
+        )
+    )  # fmt: skip
     tests = _tests(model, table, seen, level, rng)
     empty = _empty(seen)
     return Audit(
@@ -228,7 +233,7 @@ def _see(model: Auditor, table: pd.DataFrame, parts: Columns) -> _Seen:
         reviewed=reviewed,
         wrong=wrong,
         confidence=model.label_confidence(table, observed),
-        design=read_design(table, probability=parts.probability or PROBABILITY),
+        design=design_of(table, parts),
     )
 
 
@@ -249,21 +254,6 @@ def _compare(
     wrong = reviewed.copy()
     wrong[reviewed] = values[reviewed] != observed[reviewed]
     return reviewed, wrong
-
-
-def _rates(seen: _Seen, level: float, rule: IntervalRule) -> tuple[NoiseRate, ...]:
-    return tuple(
-        noise_rate(
-            name,
-            seen.cells.group == g,
-            seen.wrong,
-            seen.reviewed,
-            seen.design,
-            level=level,
-            rule=rule,
-        )
-        for g, name in enumerate(seen.cells.groups.tolist())
-    )
 
 
 def _model_rates(seen: _Seen) -> dict[Any, float]:
