@@ -12,7 +12,7 @@ import pytest
 
 from alignset import load_model
 from alignset.cli import main
-from alignset.fitting.compare import Settings
+from alignset.fitting.held_out import Settings
 from alignset.model import folder
 
 

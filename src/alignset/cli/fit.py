@@ -10,8 +10,9 @@ import click
 from rich.console import Console
 from rich.table import Table as Grid
 
-from alignset.fitting.compare import Comparison, Settings
+from alignset.fitting.compare import Comparison
 from alignset.fitting.fit import Fitted, fit_table
+from alignset.fitting.held_out import Settings
 from alignset.methods.registry import describe
 from alignset.model.folder import check_folder, save_model
 from alignset.progress import progress_bar

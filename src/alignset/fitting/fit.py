@@ -13,20 +13,14 @@ import pandas as pd
 
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import network_of
-from alignset.evaluate.proportion import wilson
-from alignset.fitting.compare import (
-    MIN_CELL,
-    SIMPLE,
-    Comparison,
-    Settings,
-    can_compare,
-    compare,
-    cross_fit,
-)
-from alignset.fitting.keep import keep_evaluation
+from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
+from alignset.fitting.compare import SIMPLE, Comparison, can_compare, compare, expected_of
+from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
+from alignset.fitting.keep import MIN_CELL, keep_evaluation, small_groups
 from alignset.methods.registry import METHODS, describe
 from alignset.model.fitted import Model
 from alignset.progress import Progress
+from alignset.review.waves import design_of
 from alignset.tables.columns import Choice
 from alignset.tables.preprocess import fit_preprocessing
 from alignset.tables.targets import Targets, check_review, read_targets
@@ -99,11 +93,12 @@ def fit_table(
     methods = [*(name for name in SIMPLE if name != method), method]
     steps = _Steps(advance, len(methods) * settings.folds + 1)
     reason = can_compare(targets, settings.folds)
-    crossed = comparison = kept = None
+    held = comparison = kept = None
     if reason is None:
-        crossed = cross_fit(frame, targets, choice.kinds, methods, settings, steps.next)
-        comparison = compare(targets, crossed.scores, method, settings=settings)
-        kept = keep_evaluation(targets, crossed.scores, comparison)
+        held = score_held_out(frame, targets, choice.kinds, methods, settings, steps.next)
+        small, expected = small_groups(targets), expected_of(method, targets)
+        kept = keep_evaluation(targets, held.scores, method, small)
+        comparison = compare(kept, settings=settings, expected=expected, groups_left_out=small)
     steps.next(f"training {method} on all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
@@ -115,7 +110,9 @@ def fit_table(
         "settings": asdict(settings),
         "search": _search(clf),
         "rows": {"all": len(frame), "reviewed": int(targets.reviewed.sum())},
-        "noise_rates": _noise_rates(targets, None if crossed is None else crossed.more_doubt),
+        "noise_rates": _noise_rates(
+            targets, design_of(frame, columns), None if held is None else held.more_doubt
+        ),
         "comparison": None if comparison is None else asdict(comparison),
         "notes": notes,
     }
@@ -143,16 +140,20 @@ def _fit_quietly(
     clf: NoisyLabelClassifier, X: Any, targets: Targets
 ) -> tuple[NoisyLabelClassifier, list[str]]:
     """Fit, and return what would have been warned of."""
-    groups = targets.group_names[targets.group]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        clf.fit(X, targets.y, y_true=targets.y_true, groups=groups)
+        fit_estimator(clf, X, targets)
     return clf, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
 def _review_notes(targets: Targets, comparison: Comparison | None, reason: str | None) -> list[str]:
     """Say why nothing was compared, and name the groups too small to say anything of."""
     notes = [] if reason is None else [reason]
+    if targets.by_design:
+        notes.append(
+            "reviewed rows are weighted by the inverse of their probability of being reviewed, in "
+            "training, in the comparison and in the noise rates."
+        )
     names = targets.group_names.tolist()
     sizes = dict(zip(names, np.bincount(targets.group, minlength=len(names)), strict=True))
     alone = [name for name in names if sizes[name] == 1]
@@ -173,31 +174,24 @@ def _review_notes(targets: Targets, comparison: Comparison | None, reason: str |
     return notes
 
 
-def _noise_rates(targets: Targets, more_doubt: Any) -> dict[str, dict[str, Any]]:
-    """Share of wrong labels per group: counted on reviewed rows with an interval, and modelled.
+def _noise_rates(
+    targets: Targets, design: ReviewDesign, more_doubt: Any
+) -> dict[str, dict[str, Any]]:
+    """Return the noise rate of every group, and beside it what a model makes of it.
 
     The modelled rate adds, for the unreviewed rows, how much more a model doubts them than
     reviewed rows it was not trained on.
     """
+    names = targets.group_names.tolist()
     wrong = targets.labels.y_seen != targets.labels.y_true
-    rates = {}
-    for g, name in enumerate(targets.group_names.tolist()):
-        rows = (targets.group == g) & targets.reviewed
-        weight = targets.weight[rows]
-        size = float(weight.sum() ** 2 / (weight**2).sum()) if rows.any() else 0.0
-        rate = float(np.average(wrong[rows], weights=weight)) if rows.any() else math.nan
-        unseen = 1 - rows.sum() / (targets.group == g).sum()
+    told = {}
+    for g, found in enumerate(noise_rates(targets.group, names, wrong, targets.reviewed, design)):
+        known = asdict(found)
+        unseen = 1 - found.reviewed / found.rows
         shift = math.nan if more_doubt is None else unseen * more_doubt[g]
-        low, high = wilson(np.nan_to_num(rate), size)
-        rates[str(name)] = {
-            "modelled": rate if unseen == 0 else float(np.clip(rate + shift, 0, 1)),
-            "reviewed": int(rows.sum()),
-            "wrong": int(wrong[rows].sum()),
-            "rate": rate,
-            "low": float(low),
-            "high": float(high),
-        }
-    return rates
+        modelled = found.rate if unseen == 0 else float(np.clip(found.rate + shift, 0, 1))
+        told[str(known.pop("group"))] = {**known, "modelled": modelled}
+    return told
 
 
 def _search(clf: NoisyLabelClassifier) -> dict[str, Any]:

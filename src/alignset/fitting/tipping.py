@@ -12,14 +12,12 @@ rows instead of w_i, c_g keeping the group's total as it is; and the models are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from alignset.evaluate import Interval, bootstrap
-from alignset.fitting.compare import SIMPLE, recommend
+from alignset.fitting.compare import gains, recommend
 from alignset.model.evaluation import Evaluation, Floats
 
 FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
@@ -91,18 +89,7 @@ def _tilted(kept: Evaluation, g: int, f: float) -> Floats:
 
 
 def _recommended(kept: Evaluation, weight: Floats, options: dict[str, Any]) -> str:
-    binary = len(kept.classes) == 2
-    of = {name: s[:, 1] if binary else s for name, s in kept.scores.items()}
-
-    @cache
-    def gain(over: str, name: str) -> Interval:
-        return bootstrap(
-            kept.true, of[over], kept.group, y_score_b=of[name], sample_weight=weight,
-            metrics=["hm"], **options,
-        )["hm"]  # fmt: skip
-
-    order = list(dict.fromkeys(name for name in (*SIMPLE, kept.asked) if name in of))
-    return recommend(order, kept.asked, gain)
+    return recommend(kept, gains(kept, weight, **options))
 
 
 def level_rates(rates: pd.DataFrame) -> pd.DataFrame:

@@ -69,19 +69,14 @@ class Evaluation:
         """Which observed labels are wrong."""
         return np.asarray(self.observed != self.true)
 
+    def score(self, name: str) -> Floats:
+        """Return what a model said, as metrics take it: of two classes the second one alone."""
+        return self.scores[name][:, 1] if len(self.classes) == 2 else self.scores[name]
+
     def to_data(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {
-            "classes": list(self.classes),
-            "groups": list(self.groups),
-            "group": self.group.tolist(),
-            "observed": self.observed.tolist(),
-            "true": self.true.tolist(),
-            "weight": self.weight.tolist(),
-            "scores": {name: score.tolist() for name, score in self.scores.items()},
-            "asked": self.asked,
-            "by_design": self.by_design,
-        }
+        known = {**vars(self), "scores": {k: v.tolist() for k, v in self.scores.items()}}
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in known.items()}
 
     @classmethod
     def from_data(cls, data: Any) -> Evaluation:

@@ -72,8 +72,7 @@ def measure(kept: Evaluation, *, n_boot: int = 1000, random_state: int) -> pd.Da
     """
     rows: list[tuple[str, str, str, Interval]] = []
     options: dict[str, Any] = {"n_boot": n_boot, "random_state": random_state}
-    score = kept.scores[kept.asked]
-    of = score[:, 1] if len(kept.classes) == 2 else score
+    score, of = kept.scores[kept.asked], kept.score(kept.asked)
     parts = [kept.group == g for g in range(len(kept.groups))] if len(kept.groups) > 1 else []
     for view in views(kept):
         off = score[:, positive(kept)] - (view.y == positive(kept))
