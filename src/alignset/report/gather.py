@@ -81,7 +81,7 @@ def trained_rates(model: Model) -> pd.DataFrame:
     frame = frame.reindex(columns=["group", *COUNTS, *NUMBERS, "weighted"])
     numbers = frame[[*COUNTS, *NUMBERS]].apply(pd.to_numeric)
     whole = {name: int for name in COUNTS if numbers[name].notna().all()}
-    by_design = model.columns.probability is not None  # a folder of version 0.1 says no more
+    by_design = model.columns.probability is not None  # an older folder does not say
     weighted = [by_design if pd.isna(known) else bool(known) for known in frame["weighted"]]
     return frame.assign(**numbers.astype(whole), weighted=weighted)
 
