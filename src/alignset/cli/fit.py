@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table as Grid
+import pandas as pd
 
-from alignset.fitting.compare import Comparison
+from alignset.cli.review_options import print_grid
 from alignset.fitting.fit import Fitted, fit_table
 from alignset.fitting.held_out import Settings
 from alignset.methods.registry import describe
@@ -18,9 +17,6 @@ from alignset.model.folder import check_folder, save_model
 from alignset.progress import progress_bar
 from alignset.tables.columns import choose_columns
 from alignset.tables.files import hash_file, read_table
-
-FILE_WIDTH = 120
-"""Columns where no terminal says how many."""
 
 
 @click.command("fit")
@@ -120,40 +116,25 @@ def _data(table: Path, frame: Any) -> dict[str, Any]:
 
 
 def _report(fitted: Fitted, out: Path) -> None:
-    console = Console(soft_wrap=True, highlight=False)
-    if not console.is_terminal:
-        console.width = FILE_WIDTH
-    rows = fitted.model.manifest["rows"]
-    columns = fitted.model.columns
+    manifest, columns = fitted.model.manifest, fitted.model.columns
     click.echo(
-        f"{rows['all']} rows, {rows['reviewed']} reviewed; {len(columns.features)} features, "
-        f"{len(fitted.model.classes)} classes, {len(fitted.model.groups)} groups"
+        f"{manifest['rows']['all']} rows, {manifest['rows']['reviewed']} reviewed; "
+        f"{len(columns.features)} features, {len(fitted.model.classes)} classes, "
+        f"{len(fitted.model.groups)} groups"
     )
     for note in fitted.notes:
         click.echo(f"note: {note}")
-    console.print(_rates(fitted))
+    rates = pd.DataFrame([{"group": g, **rate} for g, rate in manifest["noise_rates"].items()])
+    rates["counted"] = [
+        None if rate is None else f"{rate:.3f} ({low:.3f} to {high:.3f})"
+        for rate, low, high in zip(rates["rate"], rates["low"], rates["high"], strict=True)
+    ]
+    titles = {name: name for name in ("group", "reviewed", "wrong")}
+    print_grid(rates, {**titles, "counted": "noise rate (95 %)", "modelled": "modelled"})
     if fitted.comparison is not None:
-        console.print(_scores(fitted.comparison))
+        scores = pd.DataFrame(fitted.comparison.scores).T.map(str).reset_index(names="method")
+        of = {"auroc": "AUROC", "aueoc": "AUEOC", "hm": "harmonic mean"}
+        headed = {name: f"{title} (95 %)" for name, title in of.items()}
+        print_grid(scores, {"method": "held out", **headed})
         click.echo(fitted.comparison.sentence)
     click.echo(f"model: {out}")
-
-
-def _rates(fitted: Fitted) -> Grid:
-    grid = Grid("group", "reviewed", "wrong", "noise rate (95 %)", "modelled", box=None,
-                pad_edge=False)  # fmt: skip
-    for group, rate in fitted.model.manifest["noise_rates"].items():
-        counted = modelled = "-"
-        if rate["rate"] is not None:
-            counted = f"{rate['rate']:.3f} ({rate['low']:.3f} to {rate['high']:.3f})"
-        if rate["modelled"] is not None:
-            modelled = f"{rate['modelled']:.3f}"
-        grid.add_row(group, str(rate["reviewed"]), str(rate["wrong"]), counted, modelled)
-    return grid
-
-
-def _scores(comparison: Comparison) -> Grid:
-    grid = Grid("held out", "AUROC (95 %)", "AUEOC (95 %)", "harmonic mean (95 %)", box=None,
-                pad_edge=False)  # fmt: skip
-    for name, scores in comparison.scores.items():
-        grid.add_row(name, *(str(scores[metric]) for metric in ("auroc", "aueoc", "hm")))
-    return grid

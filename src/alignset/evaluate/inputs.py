@@ -115,14 +115,7 @@ def check_inputs(
 
 
 def check_probability(inputs: Inputs) -> None:
-    """Refuse scores that an integral over thresholds in [0, 1] would cut off.
-
-    Examples
-    --------
-    >>> check_probability(check_inputs([0, 1], [0.2, 1.9]))
-    Traceback (most recent call last):
-    ValueError: y_score must lie in [0, 1] to integrate over thresholds, got 1.9; ...
-    """
+    """Refuse scores that an integral over thresholds in [0, 1] would cut off."""
     score = inputs.prob.numpy()
     outside = (score < 0) | (score > 1)
     if outside.any():
@@ -133,16 +126,7 @@ def check_probability(inputs: Inputs) -> None:
 
 
 def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> None:
-    """Warn of every class, or every class of every group, that has no row.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn_if_empty(check_inputs([0, 0], [0.2, 0.9], ["A", "B"]), by_group=False)
-    >>> print(caught[0].message)
-    no row has class 1; the metric is NaN.
-    """
+    """Warn of every class, or every class of every group, that has no row."""
     shape = (len(inputs.groups), len(inputs.classes))
     count = np.zeros(shape)
     weight = inputs.where.to(torch.float64).numpy()

@@ -121,14 +121,7 @@ def one_vs_rest(
 
 
 def area_under_roc(ranked: Ranked) -> Tensor:
-    """Area under the ROC curve, a tie counting one half; NaN where a class is empty.
-
-    Examples
-    --------
-    >>> y = torch.tensor([1, 0, 1])
-    >>> area_under_roc(rank(torch.tensor([0.2, 0.5, 0.5]), y, 0 * y, y >= 0, n_groups=1))
-    tensor(0.2500)
-    """
+    """Area under the ROC curve, a tie counting one half; NaN where a class is empty."""
     by_class = ranked.count.sum(-2) * ranked.ends.unsqueeze(-2)
     # Counts never fall, so a running maximum carries the last real cut over the rows of a tie.
     false, true = by_class.cummax(-1).values.unbind(-2)  # (..., 1 + n)
@@ -137,27 +130,13 @@ def area_under_roc(ranked: Ranked) -> Tensor:
 
 
 def odds_over_threshold(ranked: Ranked) -> Tensor:
-    """Integral of EO(tau) over tau in [0, 1]: the paper's AUEOC; NaN where a cell is empty.
-
-    Examples
-    --------
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> odds_over_threshold(rank(torch.tensor([0.9, 0.2, 0.5, 0.2]), y, group, y >= 0, 2))
-    tensor(0.8000)
-    """
+    """Integral of EO(tau) over tau in [0, 1]: the paper's AUEOC; NaN where a cell is empty."""
     width = -ranked.score.clamp(0, 1).diff()  # between 1 and the top score every rate is 0: EO = 1
     return 1 - (width * odds_gap(ranked)[..., :-1]).sum(-1)
 
 
 def odds_over_fpr(ranked: Ranked) -> Tensor:
-    """Integral of EO over the overall false positive rate; NaN where a cell is empty.
-
-    Examples
-    --------
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> odds_over_fpr(rank(torch.tensor([0.9, 0.3, 0.5, 0.2]), y, group, y >= 0, 2))
-    tensor(0.7500)
-    """
+    """Integral of EO over the overall false positive rate; NaN where a cell is empty."""
     false = ranked.count[..., 0, :, :].sum(-2)
     fpr = false / false[..., -1:]
     area = _trapezoid(1 - odds_gap(ranked), fpr, ranked.ends)
@@ -169,12 +148,6 @@ def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
 
     Thresholds are those of ``sklearn.metrics.roc_curve`` (``drop_intermediate=True``) at which
     every group has a predicted positive; NaN where a (class, group) cell is empty.
-
-    Examples
-    --------
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> predictive_values_over_fpr(rank(torch.tensor([0.9, 0.6, 0.5, 0.2]), y, group, y >= 0, 2))
-    tensor(0.3750)
     """
     predicted = ranked.count.sum(-3)  # (..., G, 1 + n)
     gap = _spread(ranked.count[..., 1, :, :] / predicted)
@@ -187,14 +160,7 @@ def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
 
 
 def odds_gap(ranked: Ranked) -> Tensor:
-    """1 - EO at every place: mean over TPR and FPR of the spread between groups, (..., 1 + n).
-
-    Examples
-    --------
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> odds_gap(rank(torch.tensor([0.9, 0.3, 0.5, 0.2]), y, group, y >= 0, 2))
-    tensor([0.0000, 0.5000, 0.0000, 0.5000, 0.0000])
-    """
+    """1 - EO at every place: mean over TPR and FPR of the spread between groups, (..., 1 + n)."""
     return _spread(ranked.count / ranked.total.unsqueeze(-1)).mean(-2)
 
 

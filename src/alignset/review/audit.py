@@ -1,4 +1,4 @@
-"""Look a table's labels over with a trained model: doubtful rows, noise rates, what to do next."""
+"""Check a table's labels with a trained model: doubtful rows, noise rates, what to do next."""
 
 from __future__ import annotations
 
@@ -26,13 +26,6 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-class Reader(Protocol):
-    """What turns a table into a matrix."""
-
-    def transform(self, frame: Any) -> Any:
-        """Return the matrix (n, D)."""
-
-
 class Auditor(Protocol):
     """What an audit asks of a model; ``alignset.model.fitted.Model`` is one."""
 
@@ -46,7 +39,7 @@ class Auditor(Protocol):
 
     @property
     def preprocessing(self) -> Any:
-        """A :class:`Reader`."""
+        """What turns a table into a matrix (n, D): ``transform(frame)``."""
 
     def predict_proba(self, frame: Any) -> Floats:
         """Probability of each true class, (n, K)."""
@@ -178,7 +171,10 @@ def audit(
     return Audit(
         ranked=_ranked(model, table, parts, seen),
         rates=rates,
-        model_rates=_model_rates(seen),
+        model_rates={
+            name: float(1 - seen.confidence[seen.cells.group == g].mean())
+            for g, name in enumerate(seen.cells.groups.tolist())
+        },
         tests=tests,
         empty=empty,
         verdict=judge(rates, tests, empty),
@@ -254,13 +250,6 @@ def _compare(
     wrong = reviewed.copy()
     wrong[reviewed] = values[reviewed] != observed[reviewed]
     return reviewed, wrong
-
-
-def _model_rates(seen: _Seen) -> dict[Any, float]:
-    return {
-        name: float(1 - seen.confidence[seen.cells.group == g].mean())
-        for g, name in enumerate(seen.cells.groups.tolist())
-    }
 
 
 def _tests(
