@@ -18,6 +18,9 @@ from alignset.progress import progress_bar
 from alignset.tables.columns import choose_columns
 from alignset.tables.files import hash_file, read_table
 
+SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs")
+"""Options that say how to train; the others name columns."""
+
 
 @click.command("fit")
 @click.argument("table", type=click.Path(path_type=Path))
@@ -30,7 +33,7 @@ from alignset.tables.files import hash_file, read_table
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder.")
 @click.option("--method", default="joint", show_default=True, help="See `alignset methods`.")
-@click.option("--configs", type=click.IntRange(1), default=20, show_default=True,
+@click.option("n_configs", "--configs", type=click.IntRange(1), default=20, show_default=True,
               help="Size of the random search of every model.")  # fmt: skip
 @click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
               help="Average so many of the best configs: better calibrated.")  # fmt: skip
@@ -38,34 +41,15 @@ from alignset.tables.files import hash_file, read_table
               help="Parts of the reviewed rows; models score what they did not see.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--jobs", type=click.IntRange(1), help="Cores; all if left out.")
-@click.option("id_", "--id", metavar="COLUMN", help="Who a row belongs to; never a feature.")
+@click.option("n_jobs", "--jobs", type=click.IntRange(1), help="Cores; all if left out.")
+@click.option("--id", metavar="COLUMN", help="Who a row belongs to; never a feature.")
 @click.option("--probability", metavar="COLUMN", help="Of having been chosen for review.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column alone.")
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="Numbers that are codes.")
 @click.option("--allow-leak", multiple=True, metavar="COLUMN",
               help="Keep a column that looks like the label or an identifier.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model folder.")
-def command(
-    table: Path,
-    label: str,
-    truth: str,
-    groups: tuple[str, ...],
-    out: Path,
-    method: str,
-    configs: int,
-    ensemble: int,
-    folds: int,
-    seed: int,
-    device: str,
-    jobs: int | None,
-    id_: str | None,
-    probability: str | None,
-    ignore: tuple[str, ...],
-    categorical: tuple[str, ...],
-    allow_leak: tuple[str, ...],
-    overwrite: bool,
-) -> None:
+def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any) -> None:
     """Train a model on TABLE and write it to a folder.
 
     Compares the method with simpler ones on reviewed rows none of them was trained on, and says
@@ -73,14 +57,9 @@ def command(
     """
     method = describe(method).name
     check_folder(out, overwrite=overwrite)
-    settings = Settings(
-        n_configs=configs, ensemble=ensemble, folds=folds, seed=seed, device=device, n_jobs=jobs
-    )
+    settings = Settings(**{name: options.pop(name) for name in SETTINGS})
     frame = read_table(table)
-    choice = choose_columns(
-        frame, label=label, truth=truth, groups=groups, id=id_, probability=probability,
-        ignore=ignore, categorical=categorical, allow_leak=allow_leak,
-    )  # fmt: skip
+    choice = choose_columns(frame, **options)
     about = {"command": _command_line(), "data": _data(table, frame)}
     with progress_bar() as advance:
         fitted = fit_table(
@@ -126,7 +105,7 @@ def _report(fitted: Fitted, out: Path) -> None:
         click.echo(f"note: {note}")
     rates = pd.DataFrame([{"group": g, **rate} for g, rate in manifest["noise_rates"].items()])
     rates["counted"] = [
-        None if rate is None else f"{rate:.3f} ({low:.3f} to {high:.3f})"
+        None if pd.isna(rate) else f"{rate:.3f} ({low:.3f} to {high:.3f})"
         for rate, low, high in zip(rates["rate"], rates["low"], rates["high"], strict=True)
     ]
     titles = {name: name for name in ("group", "reviewed", "wrong")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alignset.evaluate.inputs import check_inputs
+from alignset.evaluate.inputs import Weights, check_inputs
 
 BINS = 10
 """Parts of as much weight each that calibration is looked at in."""
@@ -13,7 +13,7 @@ BINS = 10
 Floats = NDArray[np.float64]
 
 
-def brier(y_true: ArrayLike, prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+def brier(y_true: ArrayLike, prob: ArrayLike, *, sample_weight: Weights = None) -> float:
     """Mean squared distance between class probabilities (n, K) and what is true; 0 is best.
 
     Examples
@@ -26,7 +26,7 @@ def brier(y_true: ArrayLike, prob: ArrayLike, *, sample_weight: ArrayLike | None
 
 
 def calibration_error(
-    y_true: ArrayLike, prob: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike, prob: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
     """Mean distance between predicted and real frequency, over classes and equal parts of rows.
 
@@ -75,7 +75,7 @@ def equal_parts(score: Floats, size: Floats, n_parts: int) -> Floats:
 
 
 def _rows(
-    y_true: ArrayLike, prob: ArrayLike, sample_weight: ArrayLike | None
+    y_true: ArrayLike, prob: ArrayLike, sample_weight: Weights
 ) -> tuple[Floats, Floats, Floats]:
     """Probabilities and what is true, both (n, K), and weights (n,)."""
     rows = check_inputs(y_true, prob, sample_weight=sample_weight)

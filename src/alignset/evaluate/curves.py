@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from alignset.evaluate.inputs import Inputs, check_inputs, warn_if_empty
+from alignset.evaluate.inputs import Inputs, Weights, check_inputs, warn_if_empty
 
 Floats = NDArray[np.float64]
 
@@ -67,11 +67,7 @@ class OddsCurve:
 
 
 def group_curves(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    groups: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> GroupCurves:
     """Compute the true and false positive rate of every group at every threshold.
 
@@ -102,11 +98,7 @@ def group_curves(
 
 
 def equalized_odds(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    groups: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> OddsCurve:
     """Compute EO(tau) at every threshold.
 

@@ -14,6 +14,9 @@ from torch import Tensor
 from alignset.evaluate.ranked import Ranked, one_vs_rest, rank
 from alignset.labels import is_missing
 
+Weights = ArrayLike | None
+"""How much each row counts (n,), >= 0; None is one each."""
+
 
 class EmptyCellWarning(UserWarning):
     """A metric is NaN because a class, or a class of some group, has no row.
@@ -61,7 +64,7 @@ def check_inputs(
     y_true: ArrayLike,
     y_score: ArrayLike,
     groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
 ) -> Inputs:
     """Check labels, scores, groups and weights, and encode them.
 
@@ -149,7 +152,7 @@ def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> Non
         )
 
 
-def check_weight(sample_weight: ArrayLike | None, n: int) -> Tensor:
+def check_weight(sample_weight: Weights, n: int) -> Tensor:
     """Return how much each row counts (n,): numbers, or True where none were given."""
     if sample_weight is None:
         return torch.ones(n, dtype=torch.bool)

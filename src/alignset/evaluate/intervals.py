@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from alignset.evaluate.inputs import (
+    Weights,
     check_inputs,
     check_probability,
     check_weight,
@@ -66,7 +67,7 @@ def bootstrap(
     groups: ArrayLike,
     *,
     y_score_b: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     metrics: Sequence[str] = ("auroc", "aueoc", "hm"),
     n_boot: int = 1000,
     level: float = 0.95,
@@ -131,7 +132,7 @@ def bootstrap_mean(
     values: ArrayLike,
     groups: ArrayLike,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     n_boot: int = 1000,
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,

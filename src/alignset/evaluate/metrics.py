@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from alignset.evaluate.inputs import Inputs, check_inputs, check_probability, warn_if_empty
+from alignset.evaluate.inputs import (
+    Inputs,
+    Weights,
+    check_inputs,
+    check_probability,
+    warn_if_empty,
+)
 from alignset.evaluate.ranked import (
     RankedMetric,
     area_under_roc,
@@ -20,9 +26,7 @@ from alignset.evaluate.ranked import (
 )
 
 
-def auroc(
-    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def auroc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: Weights = None) -> float:
     """Area under the ROC curve; ties count one half.
 
     Parameters
@@ -50,11 +54,7 @@ def auroc(
 
 
 def aueoc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    groups: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
     """Area under the equalized odds curve over thresholds in [0, 1], as the paper defines it.
 
@@ -88,11 +88,7 @@ def aueoc(
 
 
 def aueoc_over_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    groups: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
     """Area under the equalized odds curve over the overall false positive rate.
 
@@ -109,11 +105,7 @@ def aueoc_over_fpr(
 
 
 def aueoc_released(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    groups: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
     """Area under 1 - |difference in PPV| over the overall FPR, as the released code computes it.
 
@@ -174,11 +166,7 @@ class Summary:
 
 
 def summarize(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    groups: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> Summary:
     """Compute AUROC, AUEOC, their harmonic mean, and AUROC within each group.
 

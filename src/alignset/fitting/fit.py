@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
 from alignset.fitting.keep import MIN_CELL, keep_evaluation, small_groups
 from alignset.methods.registry import METHODS, describe
 from alignset.model.fitted import Model
-from alignset.progress import Progress
+from alignset.progress import Progress, silent
 from alignset.review.waves import design_of
 from alignset.tables.columns import Choice
 from alignset.tables.preprocess import fit_preprocessing
@@ -88,52 +89,35 @@ def fit_table(
     method = describe(method).name
     if columns.truth is None:
         raise ValueError("name the column of true labels with --truth; without reviews see `plan`.")
-    targets = read_targets(frame, columns)
+    targets, design = read_targets(frame, columns), design_of(frame, columns)
     check_review(targets, columns.truth, needs_unreviewed=method not in SIMPLE)
     methods = [*(name for name in SIMPLE if name != method), method]
-    steps = _Steps(advance, len(methods) * settings.folds + 1)
     reason = can_compare(targets, settings.folds)
+    total, done = 1 if reason else 1 + len(methods) * settings.folds, count()
+
+    def step(what: str) -> None:
+        (advance or silent)(what, next(done), total)
+
     held = comparison = kept = None
     if reason is None:
-        held = score_held_out(frame, targets, choice.kinds, methods, settings, steps.next)
+        held = score_held_out(frame, targets, choice.kinds, methods, settings, step)
         small, expected = small_groups(targets), expected_of(method, targets)
         kept = keep_evaluation(targets, held.scores, method, small)
         comparison = compare(kept, settings=settings, expected=expected, groups_left_out=small)
-    steps.next(f"training {method} on all rows")
+    step(f"training {method} on all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
-    steps.finish()
+    step("done")
     notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
     known = {
         **(about or {}),
-        "seed": settings.seed,
-        "settings": asdict(settings),
-        "search": _search(clf),
-        "rows": {"all": len(frame), "reviewed": int(targets.reviewed.sum())},
-        "noise_rates": _noise_rates(
-            targets, design_of(frame, columns), None if held is None else held.more_doubt
-        ),
+        **_training(clf, targets, settings),
+        "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
         "comparison": None if comparison is None else asdict(comparison),
         "notes": notes,
     }
     model = Model(network_of(clf), prep, clf.classes_, clf.groups_, columns, _plain(known), kept)
     return Fitted(model, comparison, notes)
-
-
-class _Steps:
-    """Counts fits for a progress bar."""
-
-    def __init__(self, advance: Progress | None, total: int) -> None:
-        self.advance, self.total, self.done = advance, total, -1
-
-    def next(self, what: str) -> None:
-        self.done += 1
-        if self.advance is not None:
-            self.advance(what, self.done, self.total)
-
-    def finish(self) -> None:
-        if self.advance is not None:
-            self.advance("done", self.total, self.total)
 
 
 def _fit_quietly(
@@ -194,17 +178,19 @@ def _noise_rates(
     return told
 
 
-def _search(clf: NoisyLabelClassifier) -> dict[str, Any]:
+def _training(clf: NoisyLabelClassifier, targets: Targets, settings: Settings) -> dict[str, Any]:
+    """Say how the model was trained, and on what."""
     found = clf.search_results_
     best = int(np.argmin(found["rank"]))
-    name = next(n for n, factory in METHODS.items() if factory is type(clf.method_))
-    return {
-        "method": name,
+    search = {
+        "method": next(n for n, factory in METHODS.items() if factory is type(clf.method_)),
         "config": found["config"][best],
         "score": float(found["score"][best]),
         "tried": len(found["config"]),
         "averaged": int(found["averaged"].sum()),
     }
+    rows = {"all": len(targets.group), "reviewed": int(targets.reviewed.sum())}
+    return {"seed": settings.seed, "settings": asdict(settings), "search": search, "rows": rows}
 
 
 def _plain(value: Any) -> Any:

@@ -74,11 +74,9 @@ def _tip(
     rates = [f * now / (f * now + 1 - now) for f in factors]
     if _recommended(kept, _tilted(kept, g, factors[-1]), options) == before:
         return rates[-1], float("nan"), ""
-    for f, rate in zip(factors, rates, strict=True):
-        method = _recommended(kept, _tilted(kept, g, f), options)
-        if method != before:
-            return rates[-1], rate, method
-    raise AssertionError("the last factor was seen to tip")
+    tried = ((_recommended(kept, _tilted(kept, g, f), options), f) for f in factors)
+    method, f = next((method, f) for method, f in tried if method != before)
+    return rates[-1], rates[factors.index(f)], method
 
 
 def _tilted(kept: Evaluation, g: int, f: float) -> Floats:
