@@ -31,6 +31,9 @@ from alignset.model.folder import load_model
 from alignset.review.audit import Audit, audit
 from alignset.tables.files import check_output, read_table, write_table
 
+ASKED = ("label", "truth", "next_rows", "floor", "show", "level")
+"""Options that an audit takes as they are."""
+
 
 @click.command("audit")
 @click.argument("model", type=click.Path(path_type=Path))
@@ -61,20 +64,11 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
     says whether the reviewed rows are like the others, and proposes what to review next.
     """
     _check_outputs(options)
+    asked = {name: options[name] for name in ASKED}
     found = audit(
-        load_model(model),
-        read_table(table),
-        label=options["label"],
-        truth=options["truth"],
-        group=options["group"] or None,
-        id=options["id_"],
-        next_rows=options["next_rows"],
-        floor=options["floor"],
-        show=options["show"],
-        level=options["level"],
-        rule=INTERVALS[options["interval"]],
-        random_state=options["seed"],
-    )
+        load_model(model), read_table(table), group=options["group"] or None, id=options["id_"],
+        rule=INTERVALS[options["interval"]], random_state=options["seed"], **asked,
+    )  # fmt: skip
     if options["out"] is not None:
         write_table(found.frame(), options["out"], overwrite=options["overwrite"])
     if as_json:
