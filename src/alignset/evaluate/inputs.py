@@ -30,25 +30,13 @@ class EmptyCellWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Checked arguments of a metric, as float64 and int64 tensors.
+    """Checked arguments of a metric, as float64 and int64 tensors."""
 
-    Parameters
-    ----------
-    prob : Tensor of shape (n, K)
-        Score of each class. For two classes only column 1 has a meaning.
-    y, group : Tensor of shape (n,)
-        Class code and group code.
-    where : Tensor of shape (n,)
-        Weight of each row; bool where none was given.
-    classes, groups : tuple
-        What the codes stand for.
-    """
-
-    prob: Tensor
-    y: Tensor
-    group: Tensor
-    where: Tensor
-    classes: tuple[Any, ...]
+    prob: Tensor  # (n, K) score of each class; of two classes only column 1 has a meaning
+    y: Tensor  # (n,) class code
+    group: Tensor  # (n,) group code
+    where: Tensor  # (n,) weight; bool where none was given
+    classes: tuple[Any, ...]  # what the codes stand for
     groups: tuple[Any, ...]
 
     def ranked(self, where: Tensor | None = None) -> Ranked:

@@ -86,32 +86,18 @@ class ReviewDesign:
 
 @dataclass(frozen=True)
 class NoiseRate:
-    """Noise rate of one group: the share of its observed labels that are wrong.
-
-    Parameters
-    ----------
-    group : object
-    rows, reviewed, unresolved, wrong : int
-        Rows there are; with a true label; drawn but without one ("cannot tell" or no answer); of
-        the reviewed ones, with a wrong observed label.
-    rate, low, high : float
-        Estimate and interval; NaN, 0 and 1 where no row is reviewed.
-    effective_size : float
-        Independent draws the estimate is worth; infinite if every row is reviewed.
-    weighted : bool
-        Whether selection probabilities were known; else rows count as drawn at random.
-    """
+    """Noise rate of one group: the share of its observed labels that are wrong."""
 
     group: Any
     rows: int
-    reviewed: int
-    unresolved: int
-    wrong: int
-    rate: float
+    reviewed: int  # with a true label
+    unresolved: int  # drawn, but without one: "cannot tell" or no answer
+    wrong: int  # of the reviewed ones, with a wrong observed label
+    rate: float  # NaN where no row is reviewed, and then the interval is 0 to 1
     low: float
     high: float
-    effective_size: float
-    weighted: bool
+    effective_size: float  # independent draws the rate is worth; infinite if all are reviewed
+    weighted: bool  # whether selection probabilities were known; else rows count as drawn at random
 
 
 def noise_rates(

@@ -30,30 +30,18 @@ Gain = Callable[[str, str], Interval]
 class Comparison:
     """How models did on held-out reviewed rows, and which one to use.
 
-    Parameters
-    ----------
-    scores : mapping from method name to metric to Interval
-        AUROC, AUEOC and their harmonic mean (hm).
-    differences : mapping from method name to Interval
-        Harmonic mean of the method that was asked for minus that of another.
-    asked, recommended : str
-        The simplest method that no more elaborate one beats beyond its interval; where these rows
-        cannot tell, but such noise made the asked one better practically always elsewhere, that.
-    sentence : str
-        The recommendation.
-    n_rows : int
-        Held-out reviewed rows that were scored.
-    groups_left_out : tuple
-        Groups with too few reviewed rows of some class.
+    Recommended is the simplest method that no more elaborate one beats beyond its interval; where
+    these rows cannot tell, but such noise made the asked one better practically always elsewhere,
+    that one.
     """
 
-    scores: Mapping[str, Mapping[str, Interval]]
-    differences: Mapping[str, Interval]
+    scores: Mapping[str, Mapping[str, Interval]]  # method -> auroc, aueoc, hm (harmonic mean)
+    differences: Mapping[str, Interval]  # hm of the asked method minus that of another
     asked: str
     recommended: str
     sentence: str
-    n_rows: int
-    groups_left_out: tuple[Any, ...]
+    n_rows: int  # held-out reviewed rows that were scored
+    groups_left_out: tuple[Any, ...]  # too few reviewed rows of some class
 
 
 def can_compare(targets: Targets, folds: int) -> str | None:

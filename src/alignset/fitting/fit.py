@@ -29,21 +29,11 @@ from alignset.tables.targets import Targets, check_review, read_targets
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model of a table, and how it compares with simpler ones.
+    """A model of a table, and how it compares with simpler ones."""
 
-    Parameters
-    ----------
-    model : Model
-        Trained on all rows; ``save_model`` writes it.
-    comparison : Comparison or None
-        None where too few rows are reviewed to compare.
-    notes : tuple of str
-        What the user should know: columns and groups left out, what could not be done.
-    """
-
-    model: Model
-    comparison: Comparison | None
-    notes: tuple[str, ...]
+    model: Model  # trained on all rows; ``save_model`` writes it
+    comparison: Comparison | None  # None where too few rows are reviewed to compare
+    notes: tuple[str, ...]  # columns and groups left out, what could not be done
 
 
 def fit_table(

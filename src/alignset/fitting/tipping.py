@@ -30,18 +30,13 @@ MAX_GROUPS = 6
 class Tipping:
     """What it takes to change the recommendation.
 
-    Parameters
-    ----------
-    corrected : str
-        Method that is recommended when every row counts as many as it stands for.
-    groups : DataFrame
-        One row per group and direction ("more", "fewer" wrong labels): group, direction, now (noise
-        rate of unreviewed rows that reviewed ones stand for), tried (the most extreme rate that
-        was tried), tips (the rate from which on the recommendation is another, or NaN),
-        recommended (which one that is, or "").
+    ``groups`` has one row per group and direction ("more", "fewer" wrong labels): group, direction,
+    now (noise rate of unreviewed rows that reviewed ones stand for), tried (the most extreme rate
+    that was tried), tips (the rate from which on the recommendation is another, or NaN),
+    recommended (which one that is, or "").
     """
 
-    corrected: str
+    corrected: str  # what is recommended when every row counts as many as it stands for
     groups: pd.DataFrame
 
 

@@ -30,19 +30,6 @@ Codes = NDArray[np.int64]
 class Evaluation:
     """Held-out predictions of reviewed rows.
 
-    Parameters
-    ----------
-    classes, groups : tuple of str
-        What the codes stand for.
-    group, observed, true : int arrays of shape (n,)
-    weight : float array of shape (n,)
-        Rows of the table that a row stands for; at least about 1.
-    scores : mapping from method name to float array of shape (n, K)
-    asked : str
-        The method the model was trained with.
-    by_design : bool
-        Whether selection probabilities were known.
-
     Examples
     --------
     >>> data = {"classes": ["no", "yes"], "groups": ["all"], "group": [0, 0], "observed": [0, 1]}
@@ -51,15 +38,15 @@ class Evaluation:
     [False, True]
     """
 
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # what the codes stand for
     groups: tuple[str, ...]
-    group: Codes
+    group: Codes  # (n,), as are the next three
     observed: Codes
     true: Codes
-    weight: Floats
-    scores: Mapping[str, Floats]
-    asked: str
-    by_design: bool
+    weight: Floats  # rows of the table that a row stands for; at least about 1
+    scores: Mapping[str, Floats]  # method -> (n, K)
+    asked: str  # the method the model was trained with
+    by_design: bool  # whether selection probabilities were known
 
     def __len__(self) -> int:
         return len(self.true)

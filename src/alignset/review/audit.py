@@ -52,34 +52,18 @@ class Auditor(Protocol):
 class Audit:
     """What an audit found; answers :meth:`frame`, every row, the most doubtful first.
 
-    Parameters
-    ----------
-    ranked : DataFrame
-        Columns: the row id, group, observed, confidence that the observed label is right,
-        predicted (the most probable true label), and the true label where known.
-    rates : tuple of NoiseRate
-        One per group, from reviewed rows.
-    model_rates : dict from group to float
-        Mean of 1 - confidence: what the model thinks the noise rates are.
-    tests : tuple of TwoSampleTest
-        One per group.
-    empty : tuple of EmptyCell
-        Group x observed label without a reviewed row.
-    verdict : Verdict
-    next : Sheet or None
-        Rows to review next.
-    level : float
-        Coverage of the intervals.
+    ``ranked`` has the row id, group, observed, confidence that the observed label is right,
+    predicted (the most probable true label), and the true label where known.
     """
 
     ranked: pd.DataFrame
-    rates: tuple[NoiseRate, ...]
-    model_rates: dict[Any, float]
-    tests: tuple[TwoSampleTest, ...]
-    empty: tuple[EmptyCell, ...]
+    rates: tuple[NoiseRate, ...]  # one per group, from reviewed rows
+    model_rates: dict[Any, float]  # mean of 1 - confidence: what the model thinks they are
+    tests: tuple[TwoSampleTest, ...]  # one per group
+    empty: tuple[EmptyCell, ...]  # group x observed label without a reviewed row
     verdict: Verdict
-    next: Sheet | None
-    level: float
+    next: Sheet | None  # rows to review next
+    level: float  # coverage of the intervals
 
     def frame(self) -> pd.DataFrame:
         """Every row, the most doubtful first."""
