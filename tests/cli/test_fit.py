@@ -12,7 +12,7 @@ import pytest
 
 from alignset import load_model
 from alignset.cli import main
-from alignset.fitting.compare import Settings
+from alignset.fitting.held_out import Settings
 from alignset.model import folder
 
 
@@ -80,6 +80,16 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     )  # fmt: skip
     assert code == 0
     assert load_model(tmp_path / "m").manifest["search"]["method"] == "standard_plus"
+
+
+def test_a_group_that_nobody_reviewed_has_no_rate(tmp_path, capsys):
+    frame = write_table(tmp_path / "t.csv")
+    frame.loc[[100, 101], "sex"] = "x"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK)
+    assert code == 0
+    (line,) = [line for line in out.splitlines() if line.startswith("x ")]
+    assert line.split() == ["x", "0", "0"]
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from alignset.cli import main
-from alignset.fitting.compare import Settings
 from alignset.fitting.fit import fit_table
+from alignset.fitting.held_out import Settings
 from alignset.model.folder import save_model
 from alignset.tables.columns import choose_columns
 from alignset.tables.files import read_table

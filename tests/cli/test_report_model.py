@@ -7,8 +7,8 @@ import pytest
 
 from alignset import NoisyLabelClassifier, load_model
 from alignset.cli import main
-from alignset.fitting.compare import Settings
 from alignset.fitting.fit import fit_table
+from alignset.fitting.held_out import Settings
 from alignset.model.folder import save_model
 from alignset.tables.columns import choose_columns
 
@@ -52,11 +52,11 @@ def table(tmp_path, frame):
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """Resample little."""
-    from alignset.cli import report_model
+    from alignset.report import gather as gathering
 
-    measure, tipping = report_model.measure, report_model.tipping
-    monkeypatch.setattr(report_model, "measure", lambda kept, **o: measure(kept, n_boot=20, **o))
-    monkeypatch.setattr(report_model, "tipping", lambda kept, **o: tipping(kept, n_boot=20, **o))
+    measure, tipping = gathering.measure, gathering.tipping
+    monkeypatch.setattr(gathering, "measure", lambda kept, **o: measure(kept, n_boot=20, **o))
+    monkeypatch.setattr(gathering, "tipping", lambda kept, **o: tipping(kept, n_boot=20, **o))
 
 
 def run(capsys, *argv):

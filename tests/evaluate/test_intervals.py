@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 
 from alignset.evaluate import aueoc, auroc, bootstrap, intervals, summarize
+from alignset.evaluate.intervals import bootstrap_mean
 
 NAMES = ("auroc", "aueoc", "hm", "aueoc_over_fpr", "aueoc_released")
 
@@ -53,8 +54,7 @@ def test_it_equals_a_loop_that_resamples_rows(draw):
 
 def test_resamples_keep_the_size_of_every_group(draw):
     rows = draw(0)
-    checked = intervals.check_inputs(rows.y, rows.score, rows.group)
-    (counts,) = intervals._resamples(checked, 50, np.random.default_rng(0))
+    counts = intervals._draw(rows.group, 50, np.random.default_rng(0))
     for g in (0, 1):
         assert (counts[:, rows.group == g].sum(1) == np.sum(rows.group == g)).all()
 
@@ -139,6 +139,23 @@ def test_rows_of_weight_one_change_nothing(draw):
     assert bootstrap(rows.y, rows.score, rows.group, **args) == bootstrap(
         rows.y, rows.score, rows.group, sample_weight=ones, **args
     )
+
+
+def test_means_are_resampled_as_metrics_are(draw):
+    rows = draw(0, n=90)
+    weight = np.arange(90) % 4 + 0.5
+    everyone, first, second = bootstrap_mean(
+        rows.score, rows.group, sample_weight=weight, n_boot=200, random_state=0
+    )
+    assert everyone.estimate == pytest.approx(np.average(rows.score, weights=weight))
+    for g, found in enumerate((first, second)):
+        inside = rows.group == g
+        expected = np.average(rows.score[inside], weights=weight[inside])
+        assert found.estimate == pytest.approx(expected)
+        assert found.low < expected < found.high
+    drawn = intervals._draw(rows.group, 200, np.random.default_rng(0)).numpy() * weight
+    means = drawn @ rows.score / drawn.sum(1)
+    assert everyone.low == pytest.approx(np.quantile(means, 0.025))
 
 
 @pytest.mark.slow

@@ -1,10 +1,8 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from alignset.evaluate.noise_rate import ReviewDesign, noise_rate, read_design
+from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
 from alignset.evaluate.proportion import clopper_pearson, effective_size, wilson
 from alignset.review.design import (
     allocate,
@@ -14,8 +12,15 @@ from alignset.review.design import (
     inclusion_probabilities,
     proportional,
 )
+from alignset.review.waves import read_design
 
 NONE = -1
+
+
+def noise_rate(name, member, wrong, reviewed, design=None, **options):
+    """The rate of one group."""
+    (found,) = noise_rates(np.where(member, 0, 1), [name], wrong, reviewed, design, **options)
+    return found
 
 
 def population(rng, n=1200, minority=0.3):
@@ -199,29 +204,24 @@ def test_rows_without_an_answer_are_counted():
     assert (found.reviewed, found.unresolved) == (2, 1)
 
 
-def test_a_design_is_read_from_columns_as_text_or_numbers():
-    table = pd.DataFrame(
-        {"probability": ["0.5", None, "1"], "wave": [1.0, None, 2.0], "stratum": ["a", None, "a"]}
+def test_a_row_of_weight_three_is_three_rows():
+    rng = np.random.default_rng(6)
+    group, label, chance, wrong = population(rng, n=300)
+    study = two_waves(rng, group, label, chance)
+    copies = rng.integers(1, 4, 300)
+    again = np.repeat(np.arange(300), copies)
+    design = ReviewDesign(*(v[again] for v in vars(study.design).values()))
+    written = noise_rates(group[again], "fm", wrong[again], study.reviewed[again], design)
+    weighted = noise_rates(
+        group, "fm", wrong, study.reviewed, study.design, sample_weight=copies.astype(float)
     )
-    design = read_design(table)
-    assert design.probability.tolist()[::2] == [0.5, 1.0]
-    assert design.wave.tolist() == [1, -1, 2]
-    assert design.stratum.tolist() == [0, -1, 0]
-    assert design.drawn.tolist() == [True, False, True]
-    assert read_design(table.rename(columns={"probability": "p"}), probability="p").known
+    for one, other in zip(written, weighted, strict=True):
+        assert vars(one) == pytest.approx(vars(other))
 
 
-@pytest.mark.parametrize("value", ["0", "1.2", "often", "-0.1"])
-def test_what_is_no_probability_is_refused(value):
-    said = (
-        "column 'probability' must hold selection probabilities in (0, 1], empty for rows that "
-        "were on no sheet; rename it if it is something else."
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
-        read_design(pd.DataFrame({"probability": [None, value]}))
-
-
-def test_a_wave_is_a_number_from_one_on():
-    assert read_design(pd.DataFrame({"probability": [0.5], "wave": [None]})).wave.tolist() == [1]
-    with pytest.raises(ValueError, match="column 'wave' must hold the numbers of review sheets"):
-        read_design(pd.DataFrame({"probability": [0.5], "wave": ["first"]}))
+def test_probabilities_alone_are_a_design_of_one_sheet():
+    chance = np.array([0.5, 0.25, np.nan, 1.0])
+    read = read_design(pd.DataFrame({"probability": chance}))
+    design = ReviewDesign.one_sheet(chance)
+    for name in ("probability", "wave", "stratum"):
+        np.testing.assert_array_equal(getattr(design, name), getattr(read, name))

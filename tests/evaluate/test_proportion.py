@@ -8,6 +8,7 @@ from alignset.evaluate.proportion import (
     clopper_pearson,
     effective_size,
     expected_half_width,
+    kish_size,
     to_whole_rows,
     wilson,
 )
@@ -117,3 +118,9 @@ def test_the_expected_half_width_has_ends():
     assert expected_half_width(0.2, float("inf")) == 0.0
     below, above = expected_half_width(0.2, 19_999), expected_half_width(0.2, 20_001)
     assert below == pytest.approx(above, rel=1e-3)
+
+
+def test_kishs_size_is_of_rows_that_count_alike():
+    assert kish_size([2.0] * 7) == pytest.approx(7)
+    assert kish_size([1.0, 3.0, 3.0]) == pytest.approx(kish_size([1.0, 3.0], copies=[1, 2]))
+    assert kish_size([1.0, 9.0]) < 2

@@ -7,8 +7,9 @@ import pytest
 import torch
 from sklearn.metrics import log_loss
 
-from alignset.evaluate import batched, ranked
-from alignset.evaluate.validation import HarmonicMean, cross_entropy
+from alignset.evaluate import ranked
+from alignset.evaluate.ranked import area_under_roc, harmonic_mean, one_vs_rest, rank
+from alignset.evaluate.validation import HarmonicMean, LogLikelihood
 
 KINDS = [ranked.odds_over_threshold, ranked.odds_over_fpr, ranked.predictive_values_over_fpr]
 
@@ -25,14 +26,13 @@ def problem(draw, seed=0, n_classes=2, n_models=4):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_it_is_the_harmonic_mean_where_every_cell_is_filled(draw, kind, n_classes):
     prob, y, group, where = problem(draw, n_classes=n_classes)
-    expected = batched.harmonic_mean(
-        batched.auroc_ovr(prob, y, where), batched.aueoc_ovr(prob, y, group, where, 2, aueoc=kind)
-    )
+    rows = rank(*one_vs_rest(prob, y, group, where), 2)
+    expected = harmonic_mean(area_under_roc(rows).mean(-1), kind(rows).mean(-1))
     torch.testing.assert_close(HarmonicMean(kind)(prob, y, group, where, 2), expected)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_an_empty_cell_leaves_auroc_and_an_empty_class_cross_entropy(draw, n_classes):
+def test_an_empty_cell_leaves_auroc_and_an_empty_class_likelihood(draw, n_classes):
     prob, y, group, where = problem(draw, n_classes=n_classes)
     no_cell = where & ~((y == 1) & (group == 0))
     no_class = where & (y != 1)
@@ -40,8 +40,9 @@ def test_an_empty_cell_leaves_auroc_and_an_empty_class_cross_entropy(draw, n_cla
     value = HarmonicMean()(prob.unsqueeze(0), y, group, masks, 2)
     assert value.shape == (3, 4)
     torch.testing.assert_close(value[0], HarmonicMean()(prob, y, group, where, 2))
-    torch.testing.assert_close(value[1], batched.auroc_ovr(prob, y, no_cell))
-    torch.testing.assert_close(value[2], -cross_entropy(prob, y, no_class))
+    rows = rank(*one_vs_rest(prob, y, group, no_cell), 2)
+    torch.testing.assert_close(value[1], area_under_roc(rows).mean(-1))
+    torch.testing.assert_close(value[2], LogLikelihood()(prob, y, group, no_class, 2))
     assert value.isfinite().all()
 
 
@@ -70,11 +71,12 @@ def test_unreviewed_rows_outside_where_do_not_count(draw):
     torch.testing.assert_close(HarmonicMean()(prob, y, group, where.double(), 2), expected)
 
 
-def test_cross_entropy_is_sklearns(draw):
-    prob, y, _, _ = problem(draw, n_classes=3)
+def test_the_likelihood_is_sklearns_log_loss(draw):
+    prob, y, group, _ = problem(draw, n_classes=3)
     weight = torch.rand(len(y), generator=torch.Generator().manual_seed(0)).double()
     expected = log_loss(y, prob[0], sample_weight=weight.numpy())
-    assert cross_entropy(prob, y, weight)[0].item() == pytest.approx(expected)
+    found = LogLikelihood()(prob, y, group, weight, 2)
+    assert -found[0].item() == pytest.approx(expected)
 
 
 def test_it_is_a_value_that_compares_and_pickles():

@@ -6,9 +6,11 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from alignset.evaluate import Interval
-from alignset.fitting import compare as comparing
-from alignset.fitting.compare import Settings, compare, cross_fit
+from alignset.fitting import held_out
+from alignset.fitting.compare import compare, expected_of
 from alignset.fitting.fit import fit_table
+from alignset.fitting.held_out import Settings, score_held_out
+from alignset.fitting.keep import keep_evaluation, small_groups
 from alignset.model.folder import load_model, save_model
 from alignset.rows.folds import assign_folds
 from alignset.tables.columns import choose_columns
@@ -94,13 +96,13 @@ def test_nothing_is_scored_by_a_model_that_was_trained_on_it(monkeypatch):
     choice = chosen(frame, id="person")
     targets = read_targets(frame, choice.columns)
     trained = []
-    original = comparing.fit_preprocessing
+    original = held_out.fit_preprocessing
     monkeypatch.setattr(
-        comparing,
+        held_out,
         "fit_preprocessing",
         lambda rows, kinds: (trained.append(set(rows.index)), original(rows, kinds))[1],
     )
-    crossed = cross_fit(frame, targets, choice.kinds, ["standard"], QUICK, lambda what: None)
+    crossed = score_held_out(frame, targets, choice.kinds, ["standard"], QUICK, lambda what: None)
     fold = assign_folds(targets.strata, QUICK.folds, QUICK.seed, targets.unit)
     for part, rows in enumerate(trained):
         held = frame.index[(fold == part) & targets.reviewed]
@@ -132,6 +134,13 @@ def scores_of(targets, *quality):
         yield np.stack([1 - p, p], axis=1)
 
 
+def compared(targets, scores, asked, settings):
+    small = small_groups(targets)
+    kept = keep_evaluation(targets, scores, asked, small)
+    expected = expected_of(asked, targets)
+    return compare(kept, settings=settings, expected=expected, groups_left_out=small)
+
+
 NAMES = ("standard", "alignment_only", "standard_plus", "alignment")
 
 
@@ -158,7 +167,7 @@ def test_the_simplest_model_that_is_not_beaten_is_recommended(quality, asked, re
     targets = read_targets(frame, chosen(frame).columns)
     scores = dict(zip(NAMES, scores_of(targets, *quality), strict=True))
     settings = Settings(n_boot=200)
-    found = compare(targets, scores, asked, settings=settings)
+    found = compared(targets, scores, asked, settings)
     assert found.recommended == recommended
     assert said in found.sentence
     rows = targets.reviewed
@@ -191,7 +200,7 @@ def test_where_rows_cannot_tell_what_such_noise_led_to_decides(share, quality, r
     names = ("standard", "alignment_only", "standard_plus", "joint")
     made = list(scores_of(targets, *quality))
     scores = dict(zip(names, made if len(set(quality)) > 1 else made[:1] * 4, strict=True))
-    found = compare(targets, scores, "joint", settings=Settings(n_boot=200))
+    found = compared(targets, scores, "joint", Settings(n_boot=200))
     assert (found.recommended, said in found.sentence) == (recommended, True), found.sentence
 
 

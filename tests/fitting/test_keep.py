@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from fitting.kept import kept
 
-from alignset.fitting.compare import Comparison
 from alignset.fitting.keep import keep_evaluation
 from alignset.model.evaluation import Evaluation
 from alignset.tables.columns import choose_columns
@@ -62,13 +61,9 @@ def reviewed():
     return targets, {"m": np.stack([1 - score, score], axis=1)}
 
 
-def compared(left_out=()):
-    return Comparison({}, {}, "m", "m", "", 0, left_out)
-
-
 def test_rows_stand_for_their_group_and_observed_label(reviewed):
     targets, scores = reviewed
-    found = keep_evaluation(targets, scores, compared())
+    found = keep_evaluation(targets, scores, "m", ())
     assert len(found) == 6
     assert found.by_design
     # f, observed 0: two rows in all, reviewed with probability 1/2 and 1/4: 2 and 4 parts of 6
@@ -80,20 +75,20 @@ def test_rows_stand_for_their_group_and_observed_label(reviewed):
 
 def test_the_order_of_rows_says_nothing(reviewed):
     targets, scores = reviewed
-    found = keep_evaluation(targets, scores, compared())
+    found = keep_evaluation(targets, scores, "m", ())
     assert (np.diff(found.scores["m"][:, 1]) >= 0).all()
 
 
 def test_groups_left_out_of_the_comparison_are_left_out(reviewed):
     targets, scores = reviewed
-    found = keep_evaluation(targets, scores, compared(("f",)))
+    found = keep_evaluation(targets, scores, "m", ("f",))
     assert (found.groups, len(found), set(found.group)) == (("m",), 3, {0})
-    everyone = keep_evaluation(targets, scores, compared(("f", "m")))
+    everyone = keep_evaluation(targets, scores, "m", ("f", "m"))
     assert (everyone.groups, len(everyone), set(everyone.group)) == (("all",), 6, {0})
 
 
 def test_without_probabilities_rows_of_a_cell_count_alike(reviewed):
     targets, scores = reviewed
-    found = keep_evaluation(replace(targets, weight=np.ones(8)), scores, compared())
+    found = keep_evaluation(replace(targets, probability=np.full(8, np.nan)), scores, "m", ())
     assert not found.by_design
     assert found.weight[(found.group == 0) & (found.observed == 0)].tolist() == [1.0, 1.0]

@@ -9,8 +9,8 @@ import pytest
 
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import as_model
-from alignset.fitting.compare import Settings
 from alignset.fitting.fit import fit_table
+from alignset.fitting.held_out import Settings
 from alignset.methods import Standard
 from alignset.methods.registry import METHODS
 from alignset.model import export

@@ -4,8 +4,8 @@ import pytest
 
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import as_model
-from alignset.fitting.compare import Settings
 from alignset.fitting.fit import fit_table
+from alignset.fitting.held_out import Settings
 from alignset.model.predict import predict_table
 from alignset.tables.columns import choose_columns
 

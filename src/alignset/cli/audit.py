@@ -31,6 +31,9 @@ from alignset.model.folder import load_model
 from alignset.review.audit import Audit, audit
 from alignset.tables.files import check_output, read_table, write_table
 
+ASKED = ("label", "truth", "next_rows", "floor", "show", "level")
+"""Options that an audit takes as they are."""
+
 
 @click.command("audit")
 @click.argument("model", type=click.Path(path_type=Path))
@@ -54,27 +57,18 @@ from alignset.tables.files import check_output, read_table, write_table
 @seed_option
 @overwrite_option
 def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
-    """Look the labels of TABLE over with the MODEL folder.
+    """Check the labels in TABLE with the MODEL folder.
 
     Ranks every row by the confidence that its observed label is right, estimates the noise rate of
     each group from the reviewed rows (weighted, where their selection probabilities are there),
     says whether the reviewed rows are like the others, and proposes what to review next.
     """
     _check_outputs(options)
+    asked = {name: options[name] for name in ASKED}
     found = audit(
-        load_model(model),
-        read_table(table),
-        label=options["label"],
-        truth=options["truth"],
-        group=options["group"] or None,
-        id=options["id_"],
-        next_rows=options["next_rows"],
-        floor=options["floor"],
-        show=options["show"],
-        level=options["level"],
-        rule=INTERVALS[options["interval"]],
-        random_state=options["seed"],
-    )
+        load_model(model), read_table(table), group=options["group"] or None, id=options["id_"],
+        rule=INTERVALS[options["interval"]], random_state=options["seed"], **asked,
+    )  # fmt: skip
     if options["out"] is not None:
         write_table(found.frame(), options["out"], overwrite=options["overwrite"])
     if as_json:
@@ -83,16 +77,11 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
         _print(found, options["top"])
         if options["out"] is not None:
             click.echo(f"{options['out']}: {len(found.ranked)} rows, the most doubtful first")
-    if found.next is not None and options["sheet"] is None and not as_json:
-        say(f"proposed for review: {len(found.next)} rows; write them with --sheet next.csv")
     if found.next is not None and options["sheet"] is not None:
-        write_outputs(
-            found.next,
-            options["sheet"],
-            options["tasks"],
-            overwrite=options["overwrite"],
-            echo=not as_json,
-        )
+        places = options["sheet"], options["tasks"]
+        write_outputs(found.next, *places, overwrite=options["overwrite"], echo=not as_json)
+    elif found.next is not None and not as_json:
+        say(f"proposed for review: {len(found.next)} rows; write them with --sheet next.csv")
 
 
 def _check_outputs(options: dict[str, Any]) -> None:
@@ -110,7 +99,6 @@ def _check_outputs(options: dict[str, Any]) -> None:
 
 
 def _as_json(found: Audit, top: int) -> Any:
-    proposed = None if found.next is None else found.next.frame().to_dict("records")
     return plain(
         {
             "verdict": found.verdict.colour,
@@ -125,29 +113,23 @@ def _as_json(found: Audit, top: int) -> Any:
             "two_sample_tests": [asdict(test) for test in found.tests],
             "empty_cells": [asdict(cell) for cell in found.empty],
             "most_doubtful": found.ranked.head(top).to_dict("records"),
-            "next": proposed,
+            "next": None if found.next is None else found.next.frame().to_dict("records"),
         }
     )
 
 
+TITLES = {
+    "group": "group", "rows": "rows", "reviewed": "reviewed", "wrong": "wrong",
+    "rate": "noise rate", "low": "from", "high": "to", "effective_size": "worth",
+    "model_rate": "model says", "told_apart_auroc": "told apart",
+}  # fmt: skip
+"""Column of an audit's rates -> how it is headed."""
+
+
 def _print(found: Audit, top: int) -> None:
-    titles = {
-        "group": "group",
-        "rows": "rows",
-        "reviewed": "reviewed",
-        "wrong": "wrong",
-        "rate": "noise rate",
-        "low": "from",
-        "high": "to",
-        "effective_size": "worth",
-        "model_rate": "model says",
-        "told_apart_auroc": "told apart",
-    }
     frame = found.rate_frame()
-    frame["effective_size"] = [
-        "all" if math.isinf(size) else f"{size:.0f}" for size in frame["effective_size"]
-    ]
-    print_grid(frame, titles)
+    sizes = ["all" if math.isinf(size) else f"{size:.0f}" for size in frame["effective_size"]]
+    print_grid(frame.assign(effective_size=sizes), TITLES)
     weighted = any(rate.weighted for rate in found.rates)
     how = "weighted by selection probability" if weighted else "as if reviewed rows were random"
     say(
@@ -157,13 +139,11 @@ def _print(found: Audit, top: int) -> None:
     )
     for text in found.notes:
         say(f"note: {text}")
-    say("")
-    say(f"verdict: {found.verdict.colour}")
+    say(f"\nverdict: {found.verdict.colour}")
     for reason in found.verdict.reasons:
         say(f"- {reason.colour}: {reason.text}")
     say(f"what helps most: {found.verdict.action}")
     if top > 0:
-        say("")
-        say("most doubtful labels:")
+        say("\nmost doubtful labels:")
         shown = found.ranked.head(top)
         print_grid(shown, {str(name): str(name) for name in shown.columns})

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table as Grid
+import pandas as pd
 
-from alignset.fitting.compare import Comparison, Settings
+from alignset.cli.review_options import print_grid
 from alignset.fitting.fit import Fitted, fit_table
+from alignset.fitting.held_out import Settings
 from alignset.methods.registry import describe
 from alignset.model.folder import check_folder, save_model
 from alignset.progress import progress_bar
 from alignset.tables.columns import choose_columns
 from alignset.tables.files import hash_file, read_table
 
-FILE_WIDTH = 120
-"""Columns where no terminal says how many."""
+SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs")
+"""Options that say how to train; the others name columns."""
 
 
 @click.command("fit")
@@ -33,7 +33,7 @@ FILE_WIDTH = 120
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder.")
 @click.option("--method", default="joint", show_default=True, help="See `alignset methods`.")
-@click.option("--configs", type=click.IntRange(1), default=20, show_default=True,
+@click.option("n_configs", "--configs", type=click.IntRange(1), default=20, show_default=True,
               help="Size of the random search of every model.")  # fmt: skip
 @click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
               help="Average so many of the best configs: better calibrated.")  # fmt: skip
@@ -41,34 +41,15 @@ FILE_WIDTH = 120
               help="Parts of the reviewed rows; models score what they did not see.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--jobs", type=click.IntRange(1), help="Cores; all if left out.")
-@click.option("id_", "--id", metavar="COLUMN", help="Who a row belongs to; never a feature.")
+@click.option("n_jobs", "--jobs", type=click.IntRange(1), help="Cores; all if left out.")
+@click.option("--id", metavar="COLUMN", help="Who a row belongs to; never a feature.")
 @click.option("--probability", metavar="COLUMN", help="Of having been chosen for review.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column alone.")
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="Numbers that are codes.")
 @click.option("--allow-leak", multiple=True, metavar="COLUMN",
               help="Keep a column that looks like the label or an identifier.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model folder.")
-def command(
-    table: Path,
-    label: str,
-    truth: str,
-    groups: tuple[str, ...],
-    out: Path,
-    method: str,
-    configs: int,
-    ensemble: int,
-    folds: int,
-    seed: int,
-    device: str,
-    jobs: int | None,
-    id_: str | None,
-    probability: str | None,
-    ignore: tuple[str, ...],
-    categorical: tuple[str, ...],
-    allow_leak: tuple[str, ...],
-    overwrite: bool,
-) -> None:
+def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any) -> None:
     """Train a model on TABLE and write it to a folder.
 
     Compares the method with simpler ones on reviewed rows none of them was trained on, and says
@@ -76,14 +57,9 @@ def command(
     """
     method = describe(method).name
     check_folder(out, overwrite=overwrite)
-    settings = Settings(
-        n_configs=configs, ensemble=ensemble, folds=folds, seed=seed, device=device, n_jobs=jobs
-    )
+    settings = Settings(**{name: options.pop(name) for name in SETTINGS})
     frame = read_table(table)
-    choice = choose_columns(
-        frame, label=label, truth=truth, groups=groups, id=id_, probability=probability,
-        ignore=ignore, categorical=categorical, allow_leak=allow_leak,
-    )  # fmt: skip
+    choice = choose_columns(frame, **options)
     about = {"command": _command_line(), "data": _data(table, frame)}
     with progress_bar() as advance:
         fitted = fit_table(
@@ -119,40 +95,25 @@ def _data(table: Path, frame: Any) -> dict[str, Any]:
 
 
 def _report(fitted: Fitted, out: Path) -> None:
-    console = Console(soft_wrap=True, highlight=False)
-    if not console.is_terminal:
-        console.width = FILE_WIDTH
-    rows = fitted.model.manifest["rows"]
-    columns = fitted.model.columns
+    manifest, columns = fitted.model.manifest, fitted.model.columns
     click.echo(
-        f"{rows['all']} rows, {rows['reviewed']} reviewed; {len(columns.features)} features, "
-        f"{len(fitted.model.classes)} classes, {len(fitted.model.groups)} groups"
+        f"{manifest['rows']['all']} rows, {manifest['rows']['reviewed']} reviewed; "
+        f"{len(columns.features)} features, {len(fitted.model.classes)} classes, "
+        f"{len(fitted.model.groups)} groups"
     )
     for note in fitted.notes:
         click.echo(f"note: {note}")
-    console.print(_rates(fitted))
+    rates = pd.DataFrame([{"group": g, **rate} for g, rate in manifest["noise_rates"].items()])
+    rates["counted"] = [
+        None if pd.isna(rate) else f"{rate:.3f} ({low:.3f} to {high:.3f})"
+        for rate, low, high in zip(rates["rate"], rates["low"], rates["high"], strict=True)
+    ]
+    titles = {name: name for name in ("group", "reviewed", "wrong")}
+    print_grid(rates, {**titles, "counted": "noise rate (95 %)", "modelled": "modelled"})
     if fitted.comparison is not None:
-        console.print(_scores(fitted.comparison))
+        scores = pd.DataFrame(fitted.comparison.scores).T.map(str).reset_index(names="method")
+        of = {"auroc": "AUROC", "aueoc": "AUEOC", "hm": "harmonic mean"}
+        headed = {name: f"{title} (95 %)" for name, title in of.items()}
+        print_grid(scores, {"method": "held out", **headed})
         click.echo(fitted.comparison.sentence)
     click.echo(f"model: {out}")
-
-
-def _rates(fitted: Fitted) -> Grid:
-    grid = Grid("group", "reviewed", "wrong", "noise rate (95 %)", "modelled", box=None,
-                pad_edge=False)  # fmt: skip
-    for group, rate in fitted.model.manifest["noise_rates"].items():
-        counted = modelled = "-"
-        if rate["rate"] is not None:
-            counted = f"{rate['rate']:.3f} ({rate['low']:.3f} to {rate['high']:.3f})"
-        if rate["modelled"] is not None:
-            modelled = f"{rate['modelled']:.3f}"
-        grid.add_row(group, str(rate["reviewed"]), str(rate["wrong"]), counted, modelled)
-    return grid
-
-
-def _scores(comparison: Comparison) -> Grid:
-    grid = Grid("held out", "AUROC (95 %)", "AUEOC (95 %)", "harmonic mean (95 %)", box=None,
-                pad_edge=False)  # fmt: skip
-    for name, scores in comparison.scores.items():
-        grid.add_row(name, *(str(scores[metric]) for metric in ("auroc", "aueoc", "hm")))
-    return grid

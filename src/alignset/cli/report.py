@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from alignset.cli.report_model import gather
 from alignset.report import Display, Page
+from alignset.report.gather import gather
 from alignset.report.model_page import displays, model_page
 from alignset.study.publication import Publication, load_publication
 from alignset.study.reproduction import NO_PUBLICATION, Reproduction, save_figures

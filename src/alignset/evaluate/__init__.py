@@ -1,17 +1,18 @@
 """How good, how even."""
 
 from alignset.evaluate.calibration import brier, calibration_error
+from alignset.evaluate.curves import equalized_odds, group_curves
 from alignset.evaluate.inputs import EmptyCellWarning
 from alignset.evaluate.intervals import Interval, bootstrap
-from alignset.evaluate.odds import (
+from alignset.evaluate.metrics import (
+    Summary,
     aueoc,
     aueoc_over_fpr,
     aueoc_released,
-    equalized_odds,
-    group_curves,
+    auroc,
+    summarize,
 )
-from alignset.evaluate.ranking import auroc
-from alignset.evaluate.summary import Summary, harmonic_mean, summarize
+from alignset.evaluate.ranked import harmonic_mean
 
 __all__ = [
     "EmptyCellWarning",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+from alignset.evaluate.inputs import Weights, check_inputs
 
 BINS = 10
-"""Parts of as many rows each that calibration is looked at in."""
+"""Parts of as much weight each that calibration is looked at in."""
+
+Floats = NDArray[np.float64]
 
 
-def brier(y_true: ArrayLike, prob: ArrayLike) -> float:
+def brier(y_true: ArrayLike, prob: ArrayLike, *, sample_weight: Weights = None) -> float:
     """Mean squared distance between class probabilities (n, K) and what is true; 0 is best.
 
     Examples
@@ -17,26 +21,63 @@ def brier(y_true: ArrayLike, prob: ArrayLike) -> float:
     >>> brier([0, 1], [[1.0, 0.0], [0.5, 0.5]])
     0.25
     """
-    p = np.asarray(prob, dtype=np.float64)
-    truth = np.eye(p.shape[1])[np.asarray(y_true)]
-    return float(((p - truth) ** 2).sum(1).mean())
+    p, hit, weight = _rows(y_true, prob, sample_weight)
+    return float(np.average(((p - hit) ** 2).sum(1), weights=weight))
 
 
-def calibration_error(y_true: ArrayLike, prob: ArrayLike) -> float:
+def calibration_error(
+    y_true: ArrayLike, prob: ArrayLike, *, sample_weight: Weights = None
+) -> float:
     """Mean distance between predicted and real frequency, over classes and equal parts of rows.
 
-    Each class's rows are sorted by its probability and cut into ``BINS`` parts; classes count the
-    same. Two classes give the usual expected calibration error of either.
+    Each class's rows are cut into ``BINS`` parts by its probability; classes count the same. Two
+    classes give the usual expected calibration error of either.
 
     Examples
     --------
-    >>> calibration_error([0, 1], [[0.5, 0.5], [0.5, 0.5]])
-    0.5
+    >>> calibration_error([0, 1], [[0.2, 0.8], [0.2, 0.8]])
+    0.3...
     """
-    p, y = np.asarray(prob, dtype=np.float64), np.asarray(y_true)
-    gaps = []
-    for k in range(p.shape[1]):
-        order = p[:, k].argsort(kind="stable")
-        parts = [part for part in np.array_split(order, BINS) if len(part)]
-        gaps.append(sum(abs((p[i, k] - (y[i] == k)).sum()) for i in parts) / len(y))
+    p, hit, weight = _rows(y_true, prob, sample_weight)
+    gaps = [
+        abs((equal_parts(score, weight, BINS) * weight) @ (score - found)).sum() / weight.sum()
+        for score, found in zip(p.T, hit.T, strict=True)
+    ]
     return float(np.mean(gaps))
+
+
+def equal_parts(score: Floats, size: Floats, n_parts: int) -> Floats:
+    """Cut rows into parts of the same size, lowest scores first, without regard to their order.
+
+    Parameters
+    ----------
+    score, size : float arrays of shape (n,)
+    n_parts : int
+
+    Returns
+    -------
+    float array of shape (n_parts, n)
+        Share of each row that is in each part. Rows with the same score are shared out alike.
+
+    Examples
+    --------
+    >>> equal_parts(np.array([0.1, 0.7, 0.7, 0.7]), np.ones(4), 2)
+    array([[1.        , 0.33333333, 0.33333333, 0.33333333],
+           [0.        , 0.66666667, 0.66666667, 0.66666667]])
+    """
+    _, tie = np.unique(score, return_inverse=True)
+    block = np.bincount(tie, size)
+    end = block.cumsum()
+    edge = np.linspace(0, end[-1], n_parts + 1)[:, None]
+    inside = np.minimum(end, edge[1:]) - np.maximum(end - block, edge[:-1])
+    share = np.clip(inside, 0, None) / np.where(block > 0, block, 1)
+    return np.asarray(share[:, tie])
+
+
+def _rows(
+    y_true: ArrayLike, prob: ArrayLike, sample_weight: Weights
+) -> tuple[Floats, Floats, Floats]:
+    """Probabilities and what is true, both (n, K), and weights (n,)."""
+    rows = check_inputs(y_true, prob, sample_weight=sample_weight)
+    hit = np.eye(len(rows.classes))[rows.y.numpy()]
+    return rows.prob.numpy(), hit, rows.where.double().numpy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from alignset.evaluate.ranked import Ranked, one_vs_rest, rank
 from alignset.labels import is_missing
+
+Weights = ArrayLike | None
+"""How much each row counts (n,), >= 0; None is one each."""
 
 
 class EmptyCellWarning(UserWarning):
@@ -26,46 +30,31 @@ class EmptyCellWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Checked arguments of a metric, as float64 and int64 tensors.
+    """Checked arguments of a metric, as float64 and int64 tensors."""
 
-    Parameters
-    ----------
-    prob : Tensor of shape (n, K)
-        Score of each class. For two classes only column 1 has a meaning.
-    y, group : Tensor of shape (n,)
-        Class code and group code.
-    where : Tensor of shape (n,)
-        Weight of each row; bool where none was given.
-    classes, groups : tuple
-        What the codes stand for.
-    """
-
-    prob: Tensor
-    y: Tensor
-    group: Tensor
-    where: Tensor
-    classes: tuple[Any, ...]
+    prob: Tensor  # (n, K) score of each class; of two classes only column 1 has a meaning
+    y: Tensor  # (n,) class code
+    group: Tensor  # (n,) group code
+    where: Tensor  # (n,) weight; bool where none was given
+    classes: tuple[Any, ...]  # what the codes stand for
     groups: tuple[Any, ...]
 
-    @property
-    def score(self) -> Tensor:
-        """Score of the positive class, shape (n,)."""
-        return self.prob[:, 1]
+    def ranked(self, where: Tensor | None = None) -> Ranked:
+        """Put rows in order of falling score, each class against the rest: a leading class axis.
 
-    def with_weight(self, sample_weight: ArrayLike | None) -> Inputs:
-        """Return the same rows, counted ``sample_weight`` times each."""
-        if sample_weight is None:
-            return self
-        weight = np.asarray(sample_weight, dtype=np.float64)
-        _check_length("sample_weight", weight, len(self.y))
-        if not (np.isfinite(weight) & (weight >= 0)).all():
-            bad = weight[~(np.isfinite(weight) & (weight >= 0))][0]
-            raise ValueError(f"sample_weight must be finite and not negative, got {bad}.")
-        return replace(self, where=torch.from_numpy(weight.copy()))
+        ``where`` (..., n) may weigh them another way.
+        """
+        rows = one_vs_rest(self.prob, self.y, self.group, self.where if where is None else where)
+        return rank(*rows, len(self.groups))
 
 
-def check_inputs(y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike | None = None) -> Inputs:
-    """Check labels, scores and groups, and encode them.
+def check_inputs(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    groups: ArrayLike | None = None,
+    sample_weight: Weights = None,
+) -> Inputs:
+    """Check labels, scores, groups and weights, and encode them.
 
     Parameters
     ----------
@@ -75,6 +64,8 @@ def check_inputs(y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike | None
         Score of the positive class, or of every class.
     groups : array-like of shape (n,), optional
         Labels of any type; None is one group.
+    sample_weight : array-like of shape (n,), optional
+        How much each row counts, >= 0; default one each.
 
     Returns
     -------
@@ -108,21 +99,14 @@ def check_inputs(y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike | None
         torch.from_numpy(prob.copy()),
         torch.from_numpy(y),
         torch.from_numpy(group),
-        torch.ones(len(y), dtype=torch.bool),
+        check_weight(sample_weight, len(y)),
         tuple(classes),
         tuple(group_names.tolist()),
     )
 
 
 def check_probability(inputs: Inputs) -> None:
-    """Refuse scores that an integral over thresholds in [0, 1] would cut off.
-
-    Examples
-    --------
-    >>> check_probability(check_inputs([0, 1], [0.2, 1.9]))
-    Traceback (most recent call last):
-    ValueError: y_score must lie in [0, 1] to integrate over thresholds, got 1.9; ...
-    """
+    """Refuse scores that an integral over thresholds in [0, 1] would cut off."""
     score = inputs.prob.numpy()
     outside = (score < 0) | (score > 1)
     if outside.any():
@@ -132,31 +116,8 @@ def check_probability(inputs: Inputs) -> None:
         )
 
 
-def check_binary(inputs: Inputs) -> None:
-    """Refuse more than two classes where a curve has one score per row.
-
-    Examples
-    --------
-    >>> check_binary(check_inputs([0, 1], [0.2, 0.9]))
-    """
-    if len(inputs.classes) > 2:
-        raise ValueError(
-            f"curves are drawn for one class against the rest, got {len(inputs.classes)} classes; "
-            "pass y_true == c and the score of class c."
-        )
-
-
 def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> None:
-    """Warn of every class, or every class of every group, that has no row.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn_if_empty(check_inputs([0, 0], [0.2, 0.9], ["A", "B"]), by_group=False)
-    >>> print(caught[0].message)
-    no row has class 1; the metric is NaN.
-    """
+    """Warn of every class, or every class of every group, that has no row."""
     shape = (len(inputs.groups), len(inputs.classes))
     count = np.zeros(shape)
     weight = inputs.where.to(torch.float64).numpy()
@@ -177,6 +138,18 @@ def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> Non
             EmptyCellWarning,
             stacklevel=stacklevel,
         )
+
+
+def check_weight(sample_weight: Weights, n: int) -> Tensor:
+    """Return how much each row counts (n,): numbers, or True where none were given."""
+    if sample_weight is None:
+        return torch.ones(n, dtype=torch.bool)
+    weight = np.array(sample_weight, dtype=np.float64)
+    _check_length("sample_weight", weight, n)
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        raise ValueError(f"sample_weight must be finite and not negative, got {weight[bad][0]}.")
+    return torch.from_numpy(weight)
 
 
 def _check_length(name: str, values: NDArray[Any], n: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,17 +10,20 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from alignset.evaluate.batched import harmonic_mean
-from alignset.evaluate.inputs import Inputs, check_inputs, check_probability, warn_if_empty
+from alignset.evaluate.inputs import (
+    Weights,
+    check_inputs,
+    check_probability,
+    check_weight,
+    warn_if_empty,
+)
 from alignset.evaluate.ranked import (
-    Ranked,
     RankedMetric,
     area_under_roc,
+    harmonic_mean,
     odds_over_fpr,
     odds_over_threshold,
-    one_vs_rest,
     predictive_values_over_fpr,
-    rank,
 )
 
 _CHUNK_ELEMENTS = 2_000_000
@@ -64,7 +67,7 @@ def bootstrap(
     groups: ArrayLike,
     *,
     y_score_b: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     metrics: Sequence[str] = ("auroc", "aueoc", "hm"),
     n_boot: int = 1000,
     level: float = 0.95,
@@ -107,71 +110,91 @@ def bootstrap(
     >>> print(bootstrap(y, score, groups, n_boot=200, random_state=0)["auroc"])
     0.857 (0.811 to 0.905)
     """
-    _check_options(metrics, n_boot, level)
+    _check_metrics(metrics)
     given = [y_score] if y_score_b is None else [y_score, y_score_b]
-    rows = [check_inputs(y_true, s, groups).with_weight(sample_weight) for s in given]
+    rows = [check_inputs(y_true, s, groups, sample_weight) for s in given]
     for checked in rows if {"aueoc", "hm"} & set(metrics) else []:
         check_probability(checked)
     warn_if_empty(rows[0], by_group=set(metrics) != {"auroc"})
+
+    def measure(where: Tensor) -> list[Tensor]:
+        ranked = [one.ranked(where) for one in rows]
+        values = [[_METRICS[name](one) for name in metrics] for one in ranked]
+        return [b - a for a, b in zip(*values, strict=True)] if len(values) == 2 else values[0]
+
+    one = rows[0]
+    width = len(one.classes) * len(one.groups)
+    found = _resample(measure, one.group.numpy(), one.where, width, n_boot, level, random_state)
+    return dict(zip(metrics, found, strict=True))
+
+
+def bootstrap_mean(
+    values: ArrayLike,
+    groups: ArrayLike,
+    *,
+    sample_weight: Weights = None,
+    n_boot: int = 1000,
+    level: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+) -> list[Interval]:
+    """Compute percentile intervals of a mean over all rows, then over those of each group.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+    groups, sample_weight, n_boot, level, random_state
+        As for :func:`bootstrap`.
+
+    Examples
+    --------
+    >>> print(bootstrap_mean([0.0, 1.0, 2.0, 2.0], ["f", "f", "m", "m"], random_state=0)[2])
+    2.000 (2.000 to 2.000)
+    """
+    value = torch.tensor(np.asarray(values, dtype=np.float64))
+    names, group = np.unique(np.asarray(groups), return_inverse=True)
+    of_group = torch.from_numpy(group == np.arange(len(names))[:, None])
+    member = torch.cat([torch.ones_like(of_group[:1]), of_group]).double().T  # (n, 1 + G)
+
+    def measure(where: Tensor) -> tuple[Tensor, ...]:
+        weight = where.double()
+        return ((weight * value) @ member / (weight @ member)).unbind(-1)
+
+    weight = check_weight(sample_weight, len(value))
+    return _resample(measure, group, weight, 1, n_boot, level, random_state)
+
+
+def _resample(
+    measure: Callable[[Tensor], Sequence[Tensor]],
+    group: NDArray[np.int64],
+    weight: Tensor,
+    width: int,
+    n_boot: int,
+    level: float,
+    random_state: int | np.random.Generator | None,
+) -> list[Interval]:
+    """Intervals of what ``measure`` makes of row weights (..., n), ``width`` numbers a row."""
+    if n_boot < 1:
+        raise ValueError(f"n_boot must be at least 1, got {n_boot}.")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level}; write 0.95 for 95 %.")
     rng = np.random.default_rng(random_state)
-    estimate = _measure(metrics, rows, rows[0].where)
-    drawn = (counts * rows[0].where for counts in _resamples(rows[0], n_boot, rng))
-    parts = [_measure(metrics, rows, where) for where in drawn]
-    return {
-        name: _interval(float(estimate[i]), torch.cat([part[i] for part in parts]).numpy(), level)
-        for i, name in enumerate(metrics)
-    }
+    size = max(1, _CHUNK_ELEMENTS // (len(group) * width))
+    sizes = [min(size, n_boot - start) for start in range(0, n_boot, size)]
+    drawn = [measure(_draw(group, n, rng) * weight) for n in sizes]
+    return [
+        _interval(float(estimate), torch.cat(parts).numpy(), level)
+        for estimate, *parts in zip(measure(weight), *drawn, strict=True)
+    ]
 
 
-def _measure(metrics: Sequence[str], rows: Sequence[Inputs], where: Tensor) -> list[Tensor]:
-    """Every metric under every row weighting (..., n), of one score or as the difference of two."""
-    values = []
-    for one in rows:
-        ranked = rank(*one_vs_rest(one.prob, one.y, one.group, where), len(one.groups))
-        values.append([_METRICS[name](ranked) for name in metrics])
-    return [b - a for a, b in zip(*values, strict=True)] if len(values) == 2 else values[0]
-
-
-def _auroc(ranked: Ranked) -> Tensor:
-    return area_under_roc(ranked).mean(-1)
-
-
-def _aueoc(ranked: Ranked) -> Tensor:
-    return odds_over_threshold(ranked).mean(-1)
-
-
-def _hm(ranked: Ranked) -> Tensor:
-    return harmonic_mean(_auroc(ranked), _aueoc(ranked))
-
-
-def _over_fpr(ranked: Ranked) -> Tensor:
-    return odds_over_fpr(ranked).mean(-1)
-
-
-def _released(ranked: Ranked) -> Tensor:
-    return predictive_values_over_fpr(ranked).mean(-1)
-
-
-_METRICS: dict[str, RankedMetric] = {
-    "auroc": _auroc,
-    "aueoc": _aueoc,
-    "hm": _hm,
-    "aueoc_over_fpr": _over_fpr,
-    "aueoc_released": _released,
-}
-
-
-def _resamples(rows: Inputs, n_boot: int, rng: np.random.Generator) -> Iterator[Tensor]:
-    """How often each row was drawn, (resamples, n) at a time; group sizes stay as they are."""
-    n = len(rows.y)
-    size = max(1, _CHUNK_ELEMENTS // (n * len(rows.classes) * len(rows.groups)))
-    members = [np.flatnonzero(rows.group.numpy() == g) for g in range(len(rows.groups))]
-    for start in range(0, n_boot, size):
-        counts = np.empty((min(size, n_boot - start), n))
-        for member in members:
-            share = np.full(len(member), 1 / len(member))
-            counts[:, member] = rng.multinomial(len(member), share, size=len(counts))
-        yield torch.from_numpy(counts)
+def _draw(group: NDArray[np.int64], n_boot: int, rng: np.random.Generator) -> Tensor:
+    """How often each row was drawn, (n_boot, n); group sizes stay as they are."""
+    counts = np.empty((n_boot, len(group)))
+    for g in range(group.max() + 1):
+        member = np.flatnonzero(group == g)
+        share = np.full(len(member), 1 / len(member))
+        counts[:, member] = rng.multinomial(len(member), share, size=n_boot)
+    return torch.from_numpy(counts)
 
 
 def _interval(estimate: float, resampled: NDArray[np.float64], level: float) -> Interval:
@@ -183,8 +206,22 @@ def _interval(estimate: float, resampled: NDArray[np.float64], level: float) -> 
     return Interval(estimate, float(low), float(high), level, len(defined))
 
 
-def _check_options(metrics: Sequence[str], n_boot: int, level: float) -> None:
-    """Refuse unknown names and impossible numbers."""
+def _mean(metric: RankedMetric) -> RankedMetric:
+    """Mean over classes of each against the rest."""
+    return lambda ranked: metric(ranked).mean(-1)
+
+
+_METRICS: dict[str, RankedMetric] = {
+    "auroc": _mean(area_under_roc),
+    "aueoc": _mean(odds_over_threshold),
+    "hm": lambda ranked: harmonic_mean(_METRICS["auroc"](ranked), _METRICS["aueoc"](ranked)),
+    "aueoc_over_fpr": _mean(odds_over_fpr),
+    "aueoc_released": _mean(predictive_values_over_fpr),
+}
+
+
+def _check_metrics(metrics: Sequence[str]) -> None:
+    """Refuse unknown names."""
     if isinstance(metrics, str):
         raise ValueError(
             f"metrics must be a sequence of names, got {metrics!r}; write [{metrics!r}]."
@@ -192,7 +229,3 @@ def _check_options(metrics: Sequence[str], n_boot: int, level: float) -> None:
     for name in metrics:
         if name not in _METRICS:
             raise ValueError(f"there is no metric {name!r}; there are {', '.join(_METRICS)}.")
-    if n_boot < 1:
-        raise ValueError(f"n_boot must be at least 1, got {n_boot}.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level}; write 0.95 for 95 %.")

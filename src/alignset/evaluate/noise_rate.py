@@ -20,13 +20,20 @@ a simple random sample of as many rows would have (Korn and Graubard 1998; Parke
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from alignset.evaluate.proportion import IntervalRule, effective_size, to_whole_rows, wilson
+from alignset.evaluate.proportion import (
+    IntervalRule,
+    effective_size,
+    kish_size,
+    to_whole_rows,
+    wilson,
+)
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -59,6 +66,13 @@ class ReviewDesign:
         nowhere = np.full(n, -1, dtype=np.int64)
         return cls(np.full(n, np.nan), nowhere, nowhere)
 
+    @classmethod
+    def one_sheet(cls, probability: ArrayLike) -> ReviewDesign:
+        """Return the design of one sheet: a probability for each row on it, NaN elsewhere."""
+        chance = np.asarray(probability, dtype=np.float64)
+        there = np.where(np.isfinite(chance), 0, -1)
+        return cls(chance, np.where(there == 0, 1, -1), there)
+
     @property
     def known(self) -> bool:
         """Whether any selection probability is."""
@@ -72,54 +86,45 @@ class ReviewDesign:
 
 @dataclass(frozen=True)
 class NoiseRate:
-    """Noise rate of one group: the share of its observed labels that are wrong.
-
-    Parameters
-    ----------
-    group : object
-    rows, reviewed, unresolved, wrong : int
-        Rows there are; with a true label; drawn but without one ("cannot tell" or no answer); of
-        the reviewed ones, with a wrong observed label.
-    rate, low, high : float
-        Estimate and interval; NaN, 0 and 1 where no row is reviewed.
-    effective_size : float
-        Independent draws the estimate is worth; infinite if every row is reviewed.
-    weighted : bool
-        Whether selection probabilities were known; else rows count as drawn at random.
-    """
+    """Noise rate of one group: the share of its observed labels that are wrong."""
 
     group: Any
     rows: int
-    reviewed: int
-    unresolved: int
-    wrong: int
-    rate: float
+    reviewed: int  # with a true label
+    unresolved: int  # drawn, but without one: "cannot tell" or no answer
+    wrong: int  # of the reviewed ones, with a wrong observed label
+    rate: float  # NaN where no row is reviewed, and then the interval is 0 to 1
     low: float
     high: float
-    effective_size: float
-    weighted: bool
+    effective_size: float  # independent draws the rate is worth; infinite if all are reviewed
+    weighted: bool  # whether selection probabilities were known; else rows count as drawn at random
 
 
-def noise_rate(
-    name: Any,
-    member: Mask,
+def noise_rates(
+    group: NDArray[np.int64],
+    names: Sequence[Any],
     wrong: Mask,
     reviewed: Mask,
-    design: ReviewDesign,
+    design: ReviewDesign | None = None,
     *,
+    sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     rule: IntervalRule = wilson,
-) -> NoiseRate:
-    """Estimate the noise rate of one group.
+) -> list[NoiseRate]:
+    """Estimate the noise rate of every group: the one number for it, wherever it is shown.
 
     Parameters
     ----------
-    name : object
-        What the group is called.
-    member, wrong, reviewed : bool arrays of shape (n,)
-        Rows of the group; rows whose observed label is wrong; rows with a true label. ``wrong``
-        is looked at on reviewed rows only.
-    design : ReviewDesign
+    group : int array of shape (n,)
+    names : sequence of length G
+        What the groups are called, by code.
+    wrong, reviewed : bool arrays of shape (n,)
+        Rows whose observed label is wrong; rows with a true label. ``wrong`` is looked at on
+        reviewed rows only.
+    design : ReviewDesign, optional
+        How rows came to be reviewed; without it they count as drawn at random in each group.
+    sample_weight : array-like of shape (n,), optional
+        A row of weight 3 is three rows.
     level : float
     rule : callable
         ``wilson`` or ``clopper_pearson``.
@@ -127,13 +132,35 @@ def noise_rate(
     Examples
     --------
     >>> rows = np.arange(100)
-    >>> found = noise_rate("all", rows >= 0, rows < 2, rows < 20, ReviewDesign.unknown(100))
+    >>> (found,) = noise_rates(0 * rows, ["all"], rows < 2, rows < 20)
     >>> print(f"{found.rate:.2f} ({found.low:.2f} to {found.high:.2f})")
     0.10 (0.03 to 0.28)
     """
-    n_rows, n_reviewed = int(member.sum()), int((member & reviewed).sum())
-    n_wrong = int((member & reviewed & wrong).sum())
-    waves = _estimates(member, wrong, reviewed, design)
+    design = ReviewDesign.unknown(len(group)) if design is None else design
+    size = np.ones(len(group)) if sample_weight is None else np.asarray(sample_weight, float)
+    rows = _Rows(np.asarray(wrong), np.asarray(reviewed), size, design)
+    return [_noise_rate(name, group == g, rows, level, rule) for g, name in enumerate(names)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Which labels are wrong, which rows are reviewed, how many each is, how it was drawn."""
+
+    wrong: Mask
+    reviewed: Mask
+    size: Floats
+    design: ReviewDesign
+
+    def count(self, where: Mask) -> float:
+        return float(self.size[where].sum())
+
+
+def _noise_rate(
+    name: Any, member: Mask, rows: _Rows, level: float, rule: IntervalRule
+) -> NoiseRate:
+    n_rows, n_reviewed = rows.count(member), rows.count(member & rows.reviewed)
+    n_wrong = rows.count(member & rows.reviewed & rows.wrong)
+    waves = _estimates(member, rows)
     most = float(effective_size(n_reviewed, n_rows))
     if n_reviewed == 0:
         rate, size = float("nan"), 0.0
@@ -145,10 +172,10 @@ def noise_rate(
     bounds = to_whole_rows(float(low), float(high), wrong=n_wrong, n=n_reviewed, population=n_rows)
     return NoiseRate(
         group=name,
-        rows=n_rows,
-        reviewed=n_reviewed,
-        unresolved=int((member & ~reviewed & design.drawn).sum()),
-        wrong=n_wrong,
+        rows=round(n_rows),
+        reviewed=round(n_reviewed),
+        unresolved=round(rows.count(member & ~rows.reviewed & rows.design.drawn)),
+        wrong=round(n_wrong),
         rate=rate,
         low=bounds[0],
         high=bounds[1],
@@ -166,52 +193,49 @@ class _Estimate:
     size: float
 
 
-def _estimates(member: Mask, wrong: Mask, reviewed: Mask, design: ReviewDesign) -> list[_Estimate]:
+def _estimates(member: Mask, rows: _Rows) -> list[_Estimate]:
     """One estimate of the rate for each wave that has answers in the group."""
-    found = []
+    found, design, reviewed = [], rows.design, rows.reviewed
     for wave in np.unique(design.wave[design.drawn & reviewed & member]):
         drawn = design.drawn & (design.wave == wave)
         before = reviewed & ~drawn & (design.wave < wave)
         gone = design.drawn & ~reviewed & (design.wave < wave)
         known = member & before
-        n_rest = int((member & ~before & ~gone).sum())
-        share = n_rest / (n_rest + int(known.sum()))
-        rest = _weighted(
-            member, wrong, drawn & reviewed, _answered(drawn, reviewed, design), design
-        )
-        rate = share * rest.rate + (1 - share) * (wrong[known].mean() if known.any() else 0.0)
+        n_known, n_rest = rows.count(known), rows.count(member & ~before & ~gone)
+        share = n_rest / (n_rest + n_known)
+        rest = _weighted(member, drawn & reviewed, _answered(drawn, rows), rows)
+        r_known = rows.count(known & rows.wrong) / n_known if n_known else 0.0
+        rate = share * rest.rate + (1 - share) * r_known
         found.append(_Estimate(float(rate), share**2 * rest.variance, rest.size / share**2))
     return found
 
 
-def _answered(drawn: Mask, reviewed: Mask, design: ReviewDesign) -> Floats:
+def _answered(drawn: Mask, rows: _Rows) -> Floats:
     """Probability of being drawn and answered: selection times the answered share of a stratum."""
-    chance = design.probability.copy()
-    for stratum in np.unique(design.stratum[drawn]):
-        here = drawn & (design.stratum == stratum)
-        chance[here] *= reviewed[here].mean()
+    chance = rows.design.probability.copy()
+    for stratum in np.unique(rows.design.stratum[drawn]):
+        here = drawn & (rows.design.stratum == stratum)
+        chance[here] *= rows.count(here & rows.reviewed) / rows.count(here)
     return chance
 
 
-def _weighted(
-    member: Mask, wrong: Mask, answered: Mask, chance: Floats, design: ReviewDesign
-) -> _Estimate:
+def _weighted(member: Mask, answered: Mask, chance: Floats, rows: _Rows) -> _Estimate:
     """Hajek estimate over the answered rows of one wave, with its linearised variance."""
-    pi, inside = chance[answered], member[answered]
-    weight = np.where(inside, 1 / pi, 0.0)
-    total = weight.sum()
-    rate = float(weight @ wrong[answered] / total)
-    z = weight * (wrong[answered] - rate)
+    pi, copies, wrong = chance[answered], rows.size[answered], rows.wrong[answered]
+    weight = np.where(member[answered], 1 / pi, 0.0)
+    total = float(copies @ weight)
+    rate = float((copies * weight) @ wrong / total)
+    z = weight * (wrong - rate)
     variance = 0.0
-    for stratum in np.unique(design.stratum[answered]):
-        here = design.stratum[answered] == stratum
-        n, c = int(here.sum()), 1 - pi[here]
+    strata = rows.design.stratum[answered]
+    for stratum in np.unique(strata):
+        here = strata == stratum
+        n, c = float(copies[here].sum()), copies[here] * (1 - pi[here])
         centre = (c @ z[here]) / c.sum() if n > 1 and c.sum() > 0 else 0.0
         variance += max(n / max(n - 1, 1), 1.0) * float(c @ (z[here] - centre) ** 2)
-    spread = float(weight @ weight)
-    unseen = max(1 - (weight > 0).sum() / total, 0.0)  # finite population
-    kish = total**2 / spread / unseen if unseen > 0 else float("inf")
-    return _Estimate(rate, variance / total**2, float(kish))
+    unseen = max(1 - copies[weight > 0].sum() / total, 0.0)  # finite population
+    worth = kish_size(weight, copies) / unseen if unseen > 0 else float("inf")
+    return _Estimate(rate, variance / total**2, worth)
 
 
 def _combined(waves: list[_Estimate], most: float) -> tuple[float, float]:

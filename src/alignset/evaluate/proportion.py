@@ -108,8 +108,21 @@ def effective_size(n: ArrayLike, population: ArrayLike) -> Floats:
     return np.where(left > 0, n * np.maximum(total - 1, 0) / np.where(left > 0, left, 1), np.inf)
 
 
+def kish_size(weight: ArrayLike, copies: ArrayLike = 1.0) -> float:
+    """Count the rows of one weight that weighted rows equal (Kish 1965): (sum w)^2 / sum w^2.
+
+    Examples
+    --------
+    >>> kish_size([1.0, 1.0, 0.0]), kish_size([])
+    (2.0, 0.0)
+    """
+    w, m = np.asarray(weight, dtype=np.float64), np.asarray(copies, dtype=np.float64)
+    total, squares = (m * w).sum(), (m * w**2).sum()
+    return float(total**2 / squares) if squares > 0 else 0.0
+
+
 def to_whole_rows(
-    low: float, high: float, *, wrong: int, n: int, population: int
+    low: float, high: float, *, wrong: float, n: float, population: float
 ) -> tuple[float, float]:
     """Widen an interval to whole rows of a population, and cut it to what is possible.
 

@@ -7,7 +7,8 @@ as one model is. Nothing here looks at a value on the host.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -38,8 +39,25 @@ class Ranked:
         """Summed weight of every (class, group) cell, shape (..., 2, G)."""
         return self.count[..., -1]
 
+    def by_group(self) -> Ranked:
+        """Return the rows of every group alone, on a leading axis of groups."""
+        return replace(self, count=self.count.movedim(-2, 0).unsqueeze(-2))
+
 
 RankedMetric = Callable[[Ranked], Tensor]
+Number = TypeVar("Number", float, Tensor)
+
+
+def harmonic_mean(a: Number, b: Number) -> Number:
+    """Harmonic mean of two numbers, or of two tensors, >= 0; 0 if both are 0, NaN if either is NaN.
+
+    Examples
+    --------
+    >>> harmonic_mean(0.5, 1.0)
+    0.666...
+    """
+    total = a + b
+    return 2 * a * b / (total + (total == 0))
 
 
 def rank(score: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int) -> Ranked:
@@ -103,14 +121,7 @@ def one_vs_rest(
 
 
 def area_under_roc(ranked: Ranked) -> Tensor:
-    """Area under the ROC curve, a tie counting one half; NaN where a class is empty.
-
-    Examples
-    --------
-    >>> y = torch.tensor([1, 0, 1])
-    >>> area_under_roc(rank(torch.tensor([0.2, 0.5, 0.5]), y, 0 * y, y >= 0, n_groups=1))
-    tensor(0.2500)
-    """
+    """Area under the ROC curve, a tie counting one half; NaN where a class is empty."""
     by_class = ranked.count.sum(-2) * ranked.ends.unsqueeze(-2)
     # Counts never fall, so a running maximum carries the last real cut over the rows of a tie.
     false, true = by_class.cummax(-1).values.unbind(-2)  # (..., 1 + n)
@@ -119,27 +130,13 @@ def area_under_roc(ranked: Ranked) -> Tensor:
 
 
 def odds_over_threshold(ranked: Ranked) -> Tensor:
-    """Integral of EO(tau) over tau in [0, 1]: the paper's AUEOC; NaN where a cell is empty.
-
-    Examples
-    --------
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> odds_over_threshold(rank(torch.tensor([0.9, 0.2, 0.5, 0.2]), y, group, y >= 0, 2))
-    tensor(0.8000)
-    """
+    """Integral of EO(tau) over tau in [0, 1]: the paper's AUEOC; NaN where a cell is empty."""
     width = -ranked.score.clamp(0, 1).diff()  # between 1 and the top score every rate is 0: EO = 1
     return 1 - (width * odds_gap(ranked)[..., :-1]).sum(-1)
 
 
 def odds_over_fpr(ranked: Ranked) -> Tensor:
-    """Integral of EO over the overall false positive rate; NaN where a cell is empty.
-
-    Examples
-    --------
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> odds_over_fpr(rank(torch.tensor([0.9, 0.3, 0.5, 0.2]), y, group, y >= 0, 2))
-    tensor(0.7500)
-    """
+    """Integral of EO over the overall false positive rate; NaN where a cell is empty."""
     false = ranked.count[..., 0, :, :].sum(-2)
     fpr = false / false[..., -1:]
     area = _trapezoid(1 - odds_gap(ranked), fpr, ranked.ends)
@@ -151,12 +148,6 @@ def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
 
     Thresholds are those of ``sklearn.metrics.roc_curve`` (``drop_intermediate=True``) at which
     every group has a predicted positive; NaN where a (class, group) cell is empty.
-
-    Examples
-    --------
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> predictive_values_over_fpr(rank(torch.tensor([0.9, 0.6, 0.5, 0.2]), y, group, y >= 0, 2))
-    tensor(0.3750)
     """
     predicted = ranked.count.sum(-3)  # (..., G, 1 + n)
     gap = _spread(ranked.count[..., 1, :, :] / predicted)
@@ -169,14 +160,7 @@ def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
 
 
 def odds_gap(ranked: Ranked) -> Tensor:
-    """1 - EO at every place: mean over TPR and FPR of the spread between groups, (..., 1 + n).
-
-    Examples
-    --------
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> odds_gap(rank(torch.tensor([0.9, 0.3, 0.5, 0.2]), y, group, y >= 0, 2))
-    tensor([0.0000, 0.5000, 0.0000, 0.5000, 0.0000])
-    """
+    """1 - EO at every place: mean over TPR and FPR of the spread between groups, (..., 1 + n)."""
     return _spread(ranked.count / ranked.total.unsqueeze(-1)).mean(-2)
 
 

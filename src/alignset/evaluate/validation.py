@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from alignset.evaluate.batched import harmonic_mean
 from alignset.evaluate.ranked import (
     RankedMetric,
     area_under_roc,
+    harmonic_mean,
     odds_over_threshold,
     one_vs_rest,
     rank,
@@ -22,8 +22,8 @@ class HarmonicMean:
     """Harmonic mean of AUROC and AUEOC; what is left of it where a cell is empty. Higher is better.
 
     Decided from the labels alone, so every model on a problem is judged alike: the harmonic mean;
-    AUROC alone if some group x class cell is empty; minus the mean cross entropy if a whole class
-    is empty. NaN only for NaN probabilities or no row at all.
+    AUROC alone if some group x class cell is empty; the mean log likelihood if a whole class is
+    empty. NaN only for NaN probabilities or no row at all.
 
     Parameters
     ----------
@@ -51,13 +51,16 @@ class HarmonicMean:
         filled = ranked.total > 0  # (..., K, 2, G)
         every_cell = filled.flatten(-3).all(-1)
         every_class = filled.any(-1).flatten(-2).all(-1)
-        fallback = torch.where(every_class, area, -cross_entropy(prob, y, where))
+        likelihood = LogLikelihood()(prob, y, group, where, n_groups)
+        fallback = torch.where(every_class, area, likelihood)
         return torch.where(every_cell, best, fallback)
 
 
 @dataclass(frozen=True)
 class LogLikelihood:
     """Mean log probability of the true label: varies less over few rows than a rank does.
+
+    Finite for probability 0, which counts as the smallest positive number.
 
     Examples
     --------
@@ -72,31 +75,7 @@ class LogLikelihood:
     ) -> Tensor:
         """Score ``prob`` (..., n, K) against ``y`` and ``where`` (..., n) -> (...)."""
         del group, n_groups
-        return -cross_entropy(prob, y, where)
-
-
-def cross_entropy(prob: Tensor, y: Tensor, where: Tensor) -> Tensor:
-    """Mean of -log of the probability given to the label, over the rows that count.
-
-    Parameters
-    ----------
-    prob : Tensor of shape (..., n, K)
-    y, where : Tensor of shape (..., n)
-        Class code (any value on rows that do not count), and which rows count.
-
-    Returns
-    -------
-    Tensor of shape (...)
-        Finite for probability 0, which counts as the smallest positive number.
-
-    Examples
-    --------
-    >>> prob = torch.tensor([[0.5, 0.5], [0.25, 0.75]])
-    >>> cross_entropy(prob, torch.tensor([0, -1]), torch.tensor([True, False]))
-    tensor(0.6931)
-    """
-    label = y.clamp_min(0).unsqueeze(-1).expand(*prob.shape[:-1], 1)
-    log_p = prob.gather(-1, label).squeeze(-1).clamp_min(torch.finfo(prob.dtype).tiny).log()
-    weight = where.to(prob.dtype)
-    masked = torch.where(weight > 0, -log_p * weight, 0)
-    return masked.sum(-1) / weight.sum(-1)
+        label = y.clamp_min(0).unsqueeze(-1).expand(*prob.shape[:-1], 1)
+        log_p = prob.gather(-1, label).squeeze(-1).clamp_min(torch.finfo(prob.dtype).tiny).log()
+        weight = where.to(prob.dtype)
+        return torch.where(weight > 0, log_p * weight, 0).sum(-1) / weight.sum(-1)

@@ -2,184 +2,46 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import torch
-from numpy.typing import NDArray
 
-from alignset.estimator import NoisyLabelClassifier
 from alignset.evaluate import Interval, bootstrap
 from alignset.fitting.expectation import Expectation, expect
-from alignset.methods.registry import describe, get_method
-from alignset.rows.folds import assign_folds
-from alignset.tables.kinds import Kind
-from alignset.tables.preprocess import fit_preprocessing
+from alignset.fitting.held_out import Settings
+from alignset.methods.registry import describe
+from alignset.model.evaluation import Evaluation, Floats
 from alignset.tables.targets import Targets
 
 SIMPLE = ("standard", "alignment_only", "standard_plus")
 """What every method is compared with, simplest first."""
 
-METRICS = ("auroc", "aueoc", "hm")
-MIN_REVIEWED, MIN_CELL = 20, 5
-"""Reviewed rows to compare at all, and in every class of a group that is compared."""
+MIN_REVIEWED = 20
+"""Reviewed rows to compare at all."""
 
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How models are trained and compared.
-
-    Parameters
-    ----------
-    n_configs : int, default 20
-        Size of the random search of every model.
-    folds : int, default 3
-        Parts the reviewed rows are cut into; each is scored by models trained without it.
-    seed : int, default 0
-    device : str, default "cpu"
-    n_jobs : int, optional
-    hidden, max_epochs : int, default 100 and 200
-    n_boot : int, default 1000
-        Resamples of an interval.
-    ensemble : int, default 1
-        Best configs of the search that every model averages.
-
-    Examples
-    --------
-    >>> Settings(n_configs=4).folds
-    3
-    """
-
-    n_configs: int = 20
-    folds: int = 3
-    seed: int = 0
-    device: str = "cpu"
-    n_jobs: int | None = None
-    hidden: int = 100
-    max_epochs: int = 200
-    n_boot: int = 1000
-    ensemble: int = 1
-
-    def __post_init__(self) -> None:
-        if self.device == "cuda" and not torch.cuda.is_available():
-            raise ValueError("there is no CUDA device; pass --device cpu.")
-        if self.folds < 2:
-            raise ValueError(f"folds must be at least 2, got {self.folds}.")
-
-    def estimator(self, method: str) -> NoisyLabelClassifier:
-        """Return the estimator of a method, not yet fitted; features come already scaled."""
-        return NoisyLabelClassifier(
-            get_method(method)(),
-            n_configs=self.n_configs,
-            hidden=self.hidden,
-            max_epochs=self.max_epochs,
-            ensemble=self.ensemble,
-            standardize=False,
-            device=self.device,
-            n_jobs=self.n_jobs,
-            random_state=self.seed,
-        )
+Gain = Callable[[str, str], Interval]
+"""``gain(over, name)``: harmonic mean of one method minus that of another."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """How models did on held-out reviewed rows, and which one to use.
 
-    Parameters
-    ----------
-    scores : mapping from method name to metric to Interval
-        AUROC, AUEOC and their harmonic mean (hm).
-    differences : mapping from method name to Interval
-        Harmonic mean of the method that was asked for minus that of another.
-    asked, recommended : str
-        The simplest method that no more elaborate one beats beyond its interval; where these rows
-        cannot tell, but such noise made the asked one better practically always elsewhere, that.
-    sentence : str
-        The recommendation.
-    n_rows : int
-        Held-out reviewed rows that were scored.
-    groups_left_out : tuple
-        Groups with too few reviewed rows of some class.
+    Recommended is the simplest method that no more elaborate one beats beyond its interval; where
+    these rows cannot tell, but such noise made the asked one better practically always elsewhere,
+    that one.
     """
 
-    scores: Mapping[str, Mapping[str, Interval]]
-    differences: Mapping[str, Interval]
+    scores: Mapping[str, Mapping[str, Interval]]  # method -> auroc, aueoc, hm (harmonic mean)
+    differences: Mapping[str, Interval]  # hm of the asked method minus that of another
     asked: str
     recommended: str
     sentence: str
-    n_rows: int
-    groups_left_out: tuple[Any, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class CrossFit:
-    """What models say of reviewed rows they were not trained on.
-
-    Parameters
-    ----------
-    scores : dict from method name to (n, K) probabilities
-        NaN on rows that are not reviewed.
-    more_doubt : float array of shape (G,)
-        How much more the last method doubts the labels of a group's unreviewed rows than those of
-        its held-out reviewed rows, on average; NaN where either has none. Of rows a model was
-        trained on it would be too large: their labels were shown to be right or wrong.
-    """
-
-    scores: dict[str, Floats]
-    more_doubt: Floats
-
-
-def cross_fit(
-    frame: pd.DataFrame,
-    targets: Targets,
-    kinds: Mapping[str, Kind],
-    methods: Sequence[str],
-    settings: Settings,
-    advance: Callable[[str], None],
-) -> CrossFit:
-    """Score every reviewed row with models that saw neither it nor its unit."""
-    fold = assign_folds(targets.strata, settings.folds, settings.seed, targets.unit)
-    size = (len(frame), len(targets.labels.classes))
-    scores = {name: np.full(size, np.nan) for name in methods}
-    more_doubt = np.full((settings.folds, len(targets.group_names)), np.nan)
-    for part in range(settings.folds):
-        held, train = (fold == part) & targets.reviewed, fold != part
-        prep = fit_preprocessing(frame[train], kinds)
-        X, X_held = prep.transform(frame[train]), prep.transform(frame[held])
-        for name in methods:
-            advance(f"comparing {name}, part {part + 1} of {settings.folds}")
-            clf = settings.estimator(name)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # the final fit says it once
-                clf.fit(
-                    X, targets.y[train], y_true=targets.y_true[train], groups=targets.group[train]
-                )
-            at = np.searchsorted(targets.labels.classes, clf.classes_)
-            scores[name][held] = 0.0
-            scores[name][np.ix_(held, at)] = clf.predict_proba(X_held)
-        pool = train & ~targets.reviewed
-        doubt = np.full(len(frame), np.nan)
-        doubt[held] = 1 - clf.label_confidence(X_held, targets.y[held])
-        if pool.any():
-            doubt[pool] = 1 - clf.label_confidence(X[pool[train]], targets.y[pool])
-        more_doubt[part] = _means(doubt, pool, targets) - _means(doubt, held, targets)
-    known = ~np.isnan(more_doubt)
-    mean = np.where(known, more_doubt, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
-    return CrossFit(scores, mean)
-
-
-def _means(values: Floats, rows: NDArray[np.bool_], targets: Targets) -> Floats:
-    """Mean of each group's rows (G,), NaN where it has none."""
-    size = np.bincount(targets.group[rows], minlength=len(targets.group_names))
-    total = np.bincount(targets.group[rows], values[rows], len(targets.group_names))
-    return np.asarray(total / np.where(size > 0, size, np.nan))
+    n_rows: int  # held-out reviewed rows that were scored
+    groups_left_out: tuple[Any, ...]  # too few reviewed rows of some class
 
 
 def can_compare(targets: Targets, folds: int) -> str | None:
@@ -201,32 +63,42 @@ def can_compare(targets: Targets, folds: int) -> str | None:
 
 
 def compare(
-    targets: Targets, scores: Mapping[str, Floats], asked: str, *, settings: Settings
+    kept: Evaluation,
+    *,
+    settings: Settings,
+    expected: Expectation | None = None,
+    groups_left_out: Sequence[Any] = (),
 ) -> Comparison:
-    """Compare cross-fitted scores on the reviewed rows, and recommend the simplest good method."""
-    rows, group, left_out = _comparable(targets)
-    y = targets.labels.y_true[rows]
-    if len(targets.labels.classes) == 2:
-        of = {name: s[rows, 1] for name, s in scores.items()}
-    else:
-        of = {name: s[rows] for name, s in scores.items()}
+    """Compare what models said of held-out rows, and recommend the simplest good method.
+
+    Rows count as many as they stand for if it is known with what probability they were chosen.
+    """
     options: dict[str, Any] = {"n_boot": settings.n_boot, "random_state": settings.seed}
-    each = {name: bootstrap(y, s, group, metrics=METRICS, **options) for name, s in of.items()}
+    weight = kept.weight if kept.by_design else None
+    scores = {
+        name: bootstrap(kept.true, kept.score(name), kept.group, sample_weight=weight, **options)
+        for name in kept.scores
+    }
+    gain = gains(kept, weight, **options)
+    recommended = recommend(kept, gain, clear=expected is not None and expected.clear)
+    others = [name for name in _simplest_first(kept) if name != kept.asked]
+    differences = {name: gain(name, kept.asked) for name in others}
+    left_out = tuple(groups_left_out)
+    found = Comparison(scores, differences, kept.asked, recommended, "", len(kept), left_out)
+    return replace(found, sentence=_sentence(found, gain, expected))
+
+
+def gains(kept: Evaluation, weight: Floats | None, *, n_boot: int, random_state: int) -> Gain:
+    """Return what compares two methods on the same resamples of the rows, so weighted."""
 
     @cache
     def gain(over: str, name: str) -> Interval:
-        return bootstrap(y, of[over], group, y_score_b=of[name], metrics=["hm"], **options)["hm"]
+        return bootstrap(
+            kept.true, kept.score(over), kept.group, y_score_b=kept.score(name),
+            sample_weight=weight, metrics=["hm"], n_boot=n_boot, random_state=random_state,
+        )["hm"]  # fmt: skip
 
-    order = list(dict.fromkeys(name for name in (*SIMPLE, asked) if name in of))
-    expected = expected_of(asked, targets)
-    recommended = recommend(order, asked, gain, clear=expected is not None and expected.clear)
-    differences = {name: gain(name, asked) for name in order if name != asked}
-    found = Comparison(
-        each, differences, asked, recommended, "", int(rows.sum()),
-        tuple(targets.group_names[left_out].tolist()),
-    )  # fmt: skip
-    sentence = _sentence(found, gain, expected)
-    return replace(found, sentence=sentence)
+    return gain
 
 
 def expected_of(method: str, targets: Targets) -> Expectation | None:
@@ -235,31 +107,12 @@ def expected_of(method: str, targets: Targets) -> Expectation | None:
     return expect(method, int(wrong.sum()), int(targets.reviewed.sum()))
 
 
-def _comparable(
-    targets: Targets,
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of groups with enough reviewed rows of every class, their groups, and groups left out.
+def recommend(kept: Evaluation, gain: Gain, *, clear: bool = False) -> str:
+    """Return the simplest of those that the asked one does not beat, unless one of them beats it.
 
-    Where no group has enough, all rows count as one group: evenness cannot be judged then.
+    ``clear`` says that the asked one is to be expected ahead: it stays unless one beats it.
     """
-    shape = (len(targets.group_names), len(targets.labels.classes))
-    count = np.zeros(shape, dtype=np.int64)
-    reviewed = targets.reviewed
-    np.add.at(count, (targets.group[reviewed], targets.labels.y_true[reviewed]), 1)
-    enough = np.asarray(count.min(axis=1) >= MIN_CELL)
-    if not enough.any():
-        return reviewed, np.zeros(reviewed.sum(), dtype=np.int64), np.flatnonzero(~enough)
-    rows = reviewed & enough[targets.group]
-    return rows, targets.group[rows], np.flatnonzero(~enough)
-
-
-def recommend(
-    order: list[str], asked: str, gain: Callable[[str, str], Interval], *, clear: bool = False
-) -> str:
-    """Return the simplest of those that ``asked`` does not beat, unless one of them beats it.
-
-    ``clear`` says that ``asked`` is to be expected ahead: it stays unless one beats it.
-    """
+    asked, order = kept.asked, _simplest_first(kept)
     if clear and not any(gain(asked, name).low > 0 for name in order if name != asked):
         return asked
     level = [name for name in order if name == asked or not gain(name, asked).low > 0]
@@ -269,9 +122,11 @@ def recommend(
     return asked
 
 
-def _sentence(
-    found: Comparison, gain: Callable[[str, str], Interval], expected: Expectation | None
-) -> str:
+def _simplest_first(kept: Evaluation) -> list[str]:
+    return list(dict.fromkeys(name for name in (*SIMPLE, kept.asked) if name in kept.scores))
+
+
+def _sentence(found: Comparison, gain: Gain, expected: Expectation | None) -> str:
     title = {name: describe(name).title for name in found.scores}
     asked, other = found.asked, found.recommended
     where = f"on {found.n_rows} held-out reviewed rows"
@@ -286,7 +141,7 @@ def _sentence(
         verdict, advice = "is better than", ", and than the other simpler models, so keep it."
         if level:
             verdict, advice = "is not better than", f", but keep it:{told}"
-    elif _rank(other) < _rank(asked):
+    elif [*SIMPLE, asked].index(other) < [*SIMPLE, asked].index(asked):
         verdict, advice = "is not better than", f", so use the simpler model: --method {other}."
         if expected is not None and not expected.clear:
             advice += f"{told} That is not clear enough to decide."
@@ -299,7 +154,3 @@ def _sentence(
         f"{difference.estimate:+.3f}, 95 % interval {difference.low:+.3f} to "
         f"{difference.high:+.3f}){advice}"
     )
-
-
-def _rank(name: str) -> int:
-    return SIMPLE.index(name) if name in SIMPLE else len(SIMPLE)

@@ -50,17 +50,6 @@ MEASURED: dict[str, tuple[Case, ...]] = {
 class Expectation:
     """What to expect of a method against Standard.
 
-    Parameters
-    ----------
-    wrong, reviewed : int
-        What the reviewed rows say.
-    low, high : float
-        95 % interval of the share of wrong labels.
-    case : Case
-        What such noise led to.
-    clear : bool
-        Whether the method was ahead practically always.
-
     Examples
     --------
     >>> expect("joint", wrong=30, reviewed=200).clear, expect("joint", 4, 200).clear
@@ -69,10 +58,10 @@ class Expectation:
 
     wrong: int
     reviewed: int
-    low: float
+    low: float  # 95 % interval of the share of wrong labels
     high: float
-    case: Case
-    clear: bool
+    case: Case  # what such noise led to
+    clear: bool  # whether the method was ahead practically always
 
     def sentence(self, title: str) -> str:
         """Say it: what was counted, and what that led to."""

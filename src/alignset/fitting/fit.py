@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,20 +14,14 @@ import pandas as pd
 
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import network_of
-from alignset.evaluate.proportion import wilson
-from alignset.fitting.compare import (
-    MIN_CELL,
-    SIMPLE,
-    Comparison,
-    Settings,
-    can_compare,
-    compare,
-    cross_fit,
-)
-from alignset.fitting.keep import keep_evaluation
+from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
+from alignset.fitting.compare import SIMPLE, Comparison, can_compare, compare, expected_of
+from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
+from alignset.fitting.keep import MIN_CELL, keep_evaluation, small_groups
 from alignset.methods.registry import METHODS, describe
 from alignset.model.fitted import Model
-from alignset.progress import Progress
+from alignset.progress import Progress, silent
+from alignset.review.waves import design_of
 from alignset.tables.columns import Choice
 from alignset.tables.preprocess import fit_preprocessing
 from alignset.tables.targets import Targets, check_review, read_targets
@@ -34,21 +29,11 @@ from alignset.tables.targets import Targets, check_review, read_targets
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model of a table, and how it compares with simpler ones.
+    """A model of a table, and how it compares with simpler ones."""
 
-    Parameters
-    ----------
-    model : Model
-        Trained on all rows; ``save_model`` writes it.
-    comparison : Comparison or None
-        None where too few rows are reviewed to compare.
-    notes : tuple of str
-        What the user should know: columns and groups left out, what could not be done.
-    """
-
-    model: Model
-    comparison: Comparison | None
-    notes: tuple[str, ...]
+    model: Model  # trained on all rows; ``save_model`` writes it
+    comparison: Comparison | None  # None where too few rows are reviewed to compare
+    notes: tuple[str, ...]  # columns and groups left out, what could not be done
 
 
 def fit_table(
@@ -94,28 +79,30 @@ def fit_table(
     method = describe(method).name
     if columns.truth is None:
         raise ValueError("name the column of true labels with --truth; without reviews see `plan`.")
-    targets = read_targets(frame, columns)
+    targets, design = read_targets(frame, columns), design_of(frame, columns)
     check_review(targets, columns.truth, needs_unreviewed=method not in SIMPLE)
     methods = [*(name for name in SIMPLE if name != method), method]
-    steps = _Steps(advance, len(methods) * settings.folds + 1)
     reason = can_compare(targets, settings.folds)
-    crossed = comparison = kept = None
+    total, done = 1 if reason else 1 + len(methods) * settings.folds, count()
+
+    def step(what: str) -> None:
+        (advance or silent)(what, next(done), total)
+
+    held = comparison = kept = None
     if reason is None:
-        crossed = cross_fit(frame, targets, choice.kinds, methods, settings, steps.next)
-        comparison = compare(targets, crossed.scores, method, settings=settings)
-        kept = keep_evaluation(targets, crossed.scores, comparison)
-    steps.next(f"training {method} on all rows")
+        held = score_held_out(frame, targets, choice.kinds, methods, settings, step)
+        small, expected = small_groups(targets), expected_of(method, targets)
+        kept = keep_evaluation(targets, held.scores, method, small)
+        comparison = compare(kept, settings=settings, expected=expected, groups_left_out=small)
+    step(f"training {method} on all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
-    steps.finish()
+    step("done")
     notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
     known = {
         **(about or {}),
-        "seed": settings.seed,
-        "settings": asdict(settings),
-        "search": _search(clf),
-        "rows": {"all": len(frame), "reviewed": int(targets.reviewed.sum())},
-        "noise_rates": _noise_rates(targets, None if crossed is None else crossed.more_doubt),
+        **_training(clf, targets, settings),
+        "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
         "comparison": None if comparison is None else asdict(comparison),
         "notes": notes,
     }
@@ -123,36 +110,24 @@ def fit_table(
     return Fitted(model, comparison, notes)
 
 
-class _Steps:
-    """Counts fits for a progress bar."""
-
-    def __init__(self, advance: Progress | None, total: int) -> None:
-        self.advance, self.total, self.done = advance, total, -1
-
-    def next(self, what: str) -> None:
-        self.done += 1
-        if self.advance is not None:
-            self.advance(what, self.done, self.total)
-
-    def finish(self) -> None:
-        if self.advance is not None:
-            self.advance("done", self.total, self.total)
-
-
 def _fit_quietly(
     clf: NoisyLabelClassifier, X: Any, targets: Targets
 ) -> tuple[NoisyLabelClassifier, list[str]]:
     """Fit, and return what would have been warned of."""
-    groups = targets.group_names[targets.group]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        clf.fit(X, targets.y, y_true=targets.y_true, groups=groups)
+        fit_estimator(clf, X, targets)
     return clf, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
 def _review_notes(targets: Targets, comparison: Comparison | None, reason: str | None) -> list[str]:
     """Say why nothing was compared, and name the groups too small to say anything of."""
     notes = [] if reason is None else [reason]
+    if targets.by_design:
+        notes.append(
+            "reviewed rows are weighted by the inverse of their probability of being reviewed, in "
+            "training, in the comparison and in the noise rates."
+        )
     names = targets.group_names.tolist()
     sizes = dict(zip(names, np.bincount(targets.group, minlength=len(names)), strict=True))
     alone = [name for name in names if sizes[name] == 1]
@@ -173,44 +148,39 @@ def _review_notes(targets: Targets, comparison: Comparison | None, reason: str |
     return notes
 
 
-def _noise_rates(targets: Targets, more_doubt: Any) -> dict[str, dict[str, Any]]:
-    """Share of wrong labels per group: counted on reviewed rows with an interval, and modelled.
+def _noise_rates(
+    targets: Targets, design: ReviewDesign, more_doubt: Any
+) -> dict[str, dict[str, Any]]:
+    """Return the noise rate of every group, and beside it what a model makes of it.
 
     The modelled rate adds, for the unreviewed rows, how much more a model doubts them than
     reviewed rows it was not trained on.
     """
+    names = targets.group_names.tolist()
     wrong = targets.labels.y_seen != targets.labels.y_true
-    rates = {}
-    for g, name in enumerate(targets.group_names.tolist()):
-        rows = (targets.group == g) & targets.reviewed
-        weight = targets.weight[rows]
-        size = float(weight.sum() ** 2 / (weight**2).sum()) if rows.any() else 0.0
-        rate = float(np.average(wrong[rows], weights=weight)) if rows.any() else math.nan
-        unseen = 1 - rows.sum() / (targets.group == g).sum()
+    told = {}
+    for g, found in enumerate(noise_rates(targets.group, names, wrong, targets.reviewed, design)):
+        known = asdict(found)
+        unseen = 1 - found.reviewed / found.rows
         shift = math.nan if more_doubt is None else unseen * more_doubt[g]
-        low, high = wilson(np.nan_to_num(rate), size)
-        rates[str(name)] = {
-            "modelled": rate if unseen == 0 else float(np.clip(rate + shift, 0, 1)),
-            "reviewed": int(rows.sum()),
-            "wrong": int(wrong[rows].sum()),
-            "rate": rate,
-            "low": float(low),
-            "high": float(high),
-        }
-    return rates
+        modelled = found.rate if unseen == 0 else float(np.clip(found.rate + shift, 0, 1))
+        told[str(known.pop("group"))] = {**known, "modelled": modelled}
+    return told
 
 
-def _search(clf: NoisyLabelClassifier) -> dict[str, Any]:
+def _training(clf: NoisyLabelClassifier, targets: Targets, settings: Settings) -> dict[str, Any]:
+    """Say how the model was trained, and on what."""
     found = clf.search_results_
     best = int(np.argmin(found["rank"]))
-    name = next(n for n, factory in METHODS.items() if factory is type(clf.method_))
-    return {
-        "method": name,
+    search = {
+        "method": next(n for n, factory in METHODS.items() if factory is type(clf.method_)),
         "config": found["config"][best],
         "score": float(found["score"][best]),
         "tried": len(found["config"]),
         "averaged": int(found["averaged"].sum()),
     }
+    rows = {"all": len(targets.group), "reviewed": int(targets.reviewed.sum())}
+    return {"seed": settings.seed, "settings": asdict(settings), "search": search, "rows": rows}
 
 
 def _plain(value: Any) -> Any:

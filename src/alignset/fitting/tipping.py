@@ -12,14 +12,12 @@ rows instead of w_i, c_g keeping the group's total as it is; and the models are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from alignset.evaluate import Interval, bootstrap
-from alignset.fitting.compare import SIMPLE, recommend
+from alignset.fitting.compare import gains, recommend
 from alignset.model.evaluation import Evaluation, Floats
 
 FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
@@ -32,18 +30,13 @@ MAX_GROUPS = 6
 class Tipping:
     """What it takes to change the recommendation.
 
-    Parameters
-    ----------
-    corrected : str
-        Method that is recommended when every row counts as many as it stands for.
-    groups : DataFrame
-        One row per group and direction ("more", "fewer" wrong labels): group, direction, now (noise
-        rate of unreviewed rows that reviewed ones stand for), tried (the most extreme rate that
-        was tried), tips (the rate from which on the recommendation is another, or NaN),
-        recommended (which one that is, or "").
+    ``groups`` has one row per group and direction ("more", "fewer" wrong labels): group, direction,
+    now (noise rate of unreviewed rows that reviewed ones stand for), tried (the most extreme rate
+    that was tried), tips (the rate from which on the recommendation is another, or NaN),
+    recommended (which one that is, or "").
     """
 
-    corrected: str
+    corrected: str  # what is recommended when every row counts as many as it stands for
     groups: pd.DataFrame
 
 
@@ -76,11 +69,9 @@ def _tip(
     rates = [f * now / (f * now + 1 - now) for f in factors]
     if _recommended(kept, _tilted(kept, g, factors[-1]), options) == before:
         return rates[-1], float("nan"), ""
-    for f, rate in zip(factors, rates, strict=True):
-        method = _recommended(kept, _tilted(kept, g, f), options)
-        if method != before:
-            return rates[-1], rate, method
-    raise AssertionError("the last factor was seen to tip")
+    tried = ((_recommended(kept, _tilted(kept, g, f), options), f) for f in factors)
+    method, f = next((method, f) for method, f in tried if method != before)
+    return rates[-1], rates[factors.index(f)], method
 
 
 def _tilted(kept: Evaluation, g: int, f: float) -> Floats:
@@ -91,18 +82,7 @@ def _tilted(kept: Evaluation, g: int, f: float) -> Floats:
 
 
 def _recommended(kept: Evaluation, weight: Floats, options: dict[str, Any]) -> str:
-    binary = len(kept.classes) == 2
-    of = {name: s[:, 1] if binary else s for name, s in kept.scores.items()}
-
-    @cache
-    def gain(over: str, name: str) -> Interval:
-        return bootstrap(
-            kept.true, of[over], kept.group, y_score_b=of[name], sample_weight=weight,
-            metrics=["hm"], **options,
-        )["hm"]  # fmt: skip
-
-    order = list(dict.fromkeys(name for name in (*SIMPLE, kept.asked) if name in of))
-    return recommend(order, kept.asked, gain)
+    return recommend(kept, gains(kept, weight, **options))
 
 
 def level_rates(rates: pd.DataFrame) -> pd.DataFrame:

@@ -30,19 +30,6 @@ Codes = NDArray[np.int64]
 class Evaluation:
     """Held-out predictions of reviewed rows.
 
-    Parameters
-    ----------
-    classes, groups : tuple of str
-        What the codes stand for.
-    group, observed, true : int arrays of shape (n,)
-    weight : float array of shape (n,)
-        Rows of the table that a row stands for; at least about 1.
-    scores : mapping from method name to float array of shape (n, K)
-    asked : str
-        The method the model was trained with.
-    by_design : bool
-        Whether selection probabilities were known.
-
     Examples
     --------
     >>> data = {"classes": ["no", "yes"], "groups": ["all"], "group": [0, 0], "observed": [0, 1]}
@@ -51,15 +38,15 @@ class Evaluation:
     [False, True]
     """
 
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # what the codes stand for
     groups: tuple[str, ...]
-    group: Codes
+    group: Codes  # (n,), as are the next three
     observed: Codes
     true: Codes
-    weight: Floats
-    scores: Mapping[str, Floats]
-    asked: str
-    by_design: bool
+    weight: Floats  # rows of the table that a row stands for; at least about 1
+    scores: Mapping[str, Floats]  # method -> (n, K)
+    asked: str  # the method the model was trained with
+    by_design: bool  # whether selection probabilities were known
 
     def __len__(self) -> int:
         return len(self.true)
@@ -69,19 +56,14 @@ class Evaluation:
         """Which observed labels are wrong."""
         return np.asarray(self.observed != self.true)
 
+    def score(self, name: str) -> Floats:
+        """Return what a model said, as metrics take it: of two classes the second one alone."""
+        return self.scores[name][:, 1] if len(self.classes) == 2 else self.scores[name]
+
     def to_data(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {
-            "classes": list(self.classes),
-            "groups": list(self.groups),
-            "group": self.group.tolist(),
-            "observed": self.observed.tolist(),
-            "true": self.true.tolist(),
-            "weight": self.weight.tolist(),
-            "scores": {name: score.tolist() for name, score in self.scores.items()},
-            "asked": self.asked,
-            "by_design": self.by_design,
-        }
+        known = {**vars(self), "scores": {k: v.tolist() for k, v in self.scores.items()}}
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in known.items()}
 
     @classmethod
     def from_data(cls, data: Any) -> Evaluation:

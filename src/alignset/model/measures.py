@@ -10,15 +10,23 @@ All three look at the same rows: reviewed, and scored by models not trained on t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from alignset.evaluate import bootstrap
-from alignset.evaluate.proportion import wilson
+from alignset.evaluate import (
+    EmptyCellWarning,
+    Interval,
+    bootstrap,
+    equalized_odds,
+    group_curves,
+)
+from alignset.evaluate.calibration import equal_parts
+from alignset.evaluate.intervals import bootstrap_mean
+from alignset.evaluate.proportion import kish_size, wilson
 from alignset.model.evaluation import Codes, Evaluation, Floats
 
 THRESHOLDS = np.linspace(0, 1, 101)
@@ -26,8 +34,6 @@ BINS = 5
 """Parts of as many rows each that calibration is looked at in."""
 MAX_POINTS = 150
 """Corners of a drawn curve; more would not be seen."""
-
-_MISSING = (float("nan"),) * 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,120 +70,65 @@ def measure(kept: Evaluation, *, n_boot: int = 1000, random_state: int) -> pd.Da
         "calibration" (mean prediction minus share, of the positive class), with 95 % bootstrap
         intervals. NaN where a group lacks a class.
     """
-    rows: list[tuple[str, str, str, float, float, float]] = []
+    rows: list[tuple[str, str, str, Interval]] = []
+    options: dict[str, Any] = {"n_boot": n_boot, "random_state": random_state}
+    score, of = kept.scores[kept.asked], kept.score(kept.asked)
+    parts = [kept.group == g for g in range(len(kept.groups))] if len(kept.groups) > 1 else []
     for view in views(kept):
-        rows += [(view.name, *row) for row in _overall(kept, view, n_boot, random_state)]
-        gaps = _gaps(kept, view, n_boot, np.random.default_rng(random_state))
-        rows += [(view.name, "calibration", *row) for row in gaps]
-        if len(kept.groups) > 1:
-            within = _within(kept, view, n_boot, random_state)
-            rows += [(view.name, "AUROC", *row) for row in within]
-    return pd.DataFrame(rows, columns=["measured", "metric", "group", "estimate", "low", "high"])
-
-
-_Numbers = tuple[float, float, float]
-
-
-def _bootstrap(
-    kept: Evaluation, view: View, member: NDArray[np.bool_], names: list[str], n: int, seed: int
-) -> list[_Numbers]:
-    """Intervals of metrics on some rows; NaN unless every group has every class."""
-    score = kept.scores[kept.asked][member]
-    y, group = view.y[member], kept.group[member]
-    cells = np.zeros((len(kept.groups), len(kept.classes)))
-    np.add.at(cells, (group, y), 1)
-    here = cells[np.unique(group)] if "aueoc" in names else cells.sum(0)
-    if (here == 0).any():
-        return [_MISSING] * len(names)
-    found = bootstrap(
-        y, score[:, 1] if score.shape[1] == 2 else score, group,
-        sample_weight=view.weight[member], metrics=names, n_boot=n, random_state=seed,
-    )  # fmt: skip
-    return [(found[name].estimate, found[name].low, found[name].high) for name in names]
-
-
-def _overall(
-    kept: Evaluation, view: View, n_boot: int, seed: int
-) -> Iterator[tuple[str, str, float, float, float]]:
-    names, everyone = ["auroc", "aueoc", "hm"], np.ones(len(kept), dtype=bool)
-    found = _bootstrap(kept, view, everyone, names, n_boot, seed)
-    if np.isnan(found[0][0]):
-        found[:1] = _bootstrap(kept, view, everyone, ["auroc"], n_boot, seed)
-    for name, numbers in zip(names, found, strict=True):
-        yield (name.upper(), "", *numbers)
-
-
-def _within(
-    kept: Evaluation, view: View, n_boot: int, seed: int
-) -> Iterator[tuple[str, float, float, float]]:
-    for g, name in enumerate(kept.groups):
-        yield (name, *_bootstrap(kept, view, kept.group == g, ["auroc"], n_boot, seed)[0])
-
-
-def _gaps(
-    kept: Evaluation, view: View, n_boot: int, rng: np.random.Generator
-) -> Iterator[tuple[str, float, float, float]]:
-    """Mean prediction minus share of the positive class: of all rows, then of each group."""
-    off = kept.scores[kept.asked][:, positive(kept)] - (view.y == positive(kept))
-    members = [kept.group == g for g in range(len(kept.groups))]
-    drawn = np.empty((n_boot, len(kept)))
-    for member in members:
-        size = int(member.sum())
-        drawn[:, member] = rng.multinomial(size, np.full(size, 1 / size), size=n_boot)
-    drawn *= view.weight
-    parts = [np.ones(len(kept), dtype=bool), *(members if len(members) > 1 else [])]
-    for name, part in zip(["", *kept.groups], parts, strict=False):
-        estimate = float(np.average(off[part], weights=view.weight[part]))
-        resampled = drawn[:, part] @ off[part] / drawn[:, part].sum(1)
-        low, high = np.quantile(resampled, [0.025, 0.975]).tolist()
-        yield name, estimate, low, high
+        off = score[:, positive(kept)] - (view.y == positive(kept))
+        gaps = bootstrap_mean(off, kept.group, sample_weight=view.weight, **options)
+        with warnings.catch_warnings(action="ignore", category=EmptyCellWarning):  # NaN says it
+            overall = bootstrap(view.y, of, kept.group, sample_weight=view.weight, **options)
+            within = [
+                bootstrap(
+                    view.y[part], of[part], kept.group[part], sample_weight=view.weight[part],
+                    metrics=["auroc"], **options,
+                )["auroc"]
+                for part in parts
+            ]  # fmt: skip
+        rows += [(view.name, name.upper(), "", found) for name, found in overall.items()]
+        shown = ["", *kept.groups][: 1 + len(parts)]
+        rows += [(view.name, "calibration", *row) for row in zip(shown, gaps, strict=False)]
+        rows += [(view.name, "AUROC", *row) for row in zip(kept.groups, within, strict=False)]
+    flat = [(*row, found.estimate, found.low, found.high) for *row, found in rows]
+    return pd.DataFrame(flat, columns=["measured", "metric", "group", "estimate", "low", "high"])
 
 
 def roc_curves(kept: Evaluation) -> pd.DataFrame:
     """Corners of each group's ROC curve: measured, group, fpr, tpr; no group without both."""
-    score, parts = kept.scores[kept.asked][:, positive(kept)], []
-    for view in views(kept):
-        for g, name in enumerate(kept.groups):
-            rows = np.flatnonzero(kept.group == g)
-            hit = view.y[rows] == positive(kept)
-            if hit.all() or not hit.any():
+    parts = [pd.DataFrame({"measured": [], "group": [], "fpr": [], "tpr": []})]
+    for view, rows in _binary(kept):
+        with warnings.catch_warnings(action="ignore", category=EmptyCellWarning):
+            curves = group_curves(*rows, sample_weight=view.weight)
+        for name, fpr, tpr in zip(kept.groups, curves.fpr, curves.tpr, strict=True):
+            if np.isnan([fpr, tpr]).any():
                 continue
-            rates = _roc(score[rows], hit, view.weight[rows])
-            curve = pd.DataFrame(rates, columns=["fpr", "tpr"])
-            curve.insert(0, "group", name)
-            curve.insert(0, "measured", view.name)
-            parts.append(curve)
-    empty = pd.DataFrame({"measured": [], "group": [], "fpr": [], "tpr": []})
-    return pd.concat(parts, ignore_index=True) if parts else empty
-
-
-def _roc(score: Floats, hit: NDArray[np.bool_], weight: Floats) -> Floats:
-    order = np.argsort(-score, kind="stable")
-    ends = np.append(np.diff(score[order]) != 0, True)
-    counts = np.stack([weight * ~hit, weight * hit], axis=1)[order].cumsum(0)
-    rates = np.vstack([np.zeros((1, 2)), (counts / counts[-1])[ends]])
-    kept = np.unique(np.linspace(0, len(rates) - 1, MAX_POINTS).round().astype(int))
-    return np.asarray(rates[kept] if len(rates) > MAX_POINTS else rates)
+            moves = np.append(True, (np.diff(fpr) > 0) | (np.diff(tpr) > 0))
+            places = np.flatnonzero(moves)
+            if len(places) > MAX_POINTS:
+                places = places[np.linspace(0, len(places) - 1, MAX_POINTS).round().astype(int)]
+            curve = {"measured": view.name, "group": name, "fpr": fpr[places], "tpr": tpr[places]}
+            parts.append(pd.DataFrame(curve))
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
 def odds_curves(kept: Evaluation) -> pd.DataFrame:
     """EO along thresholds: measured, threshold, eo; without the ways in which a cell is empty."""
+    parts = [pd.DataFrame({"measured": [], "threshold": [], "eo": []})]
+    for view, rows in _binary(kept):
+        with warnings.catch_warnings(action="ignore", category=EmptyCellWarning):
+            eo = equalized_odds(*rows, sample_weight=view.weight).at(THRESHOLDS)
+        if not np.isnan(eo).any():
+            curve = {"measured": view.name, "threshold": THRESHOLDS, "eo": eo}
+            parts.append(pd.DataFrame(curve))
+    return pd.concat(parts[1:] or parts, ignore_index=True)
+
+
+def _binary(kept: Evaluation) -> list[tuple[View, tuple[Codes, Floats, Codes]]]:
+    """Every way with its rows: whether the class is the positive one, its score, and groups."""
     score = kept.scores[kept.asked][:, positive(kept)]
-    chosen = score >= THRESHOLDS[:, None]  # (T, n)
-    parts = []
-    for view in views(kept):
-        gap = np.zeros(len(THRESHOLDS))
-        for hit in (view.y == positive(kept), view.y != positive(kept)):
-            weight = np.stack(
-                [view.weight * hit * (kept.group == g) for g in range(len(kept.groups))]
-            )
-            with np.errstate(invalid="ignore"):
-                gap += np.ptp(chosen @ weight.T / weight.sum(1), axis=1) / 2
-        if not np.isnan(gap).any():
-            eo = {"measured": view.name, "threshold": THRESHOLDS, "eo": 1 - gap}
-            parts.append(pd.DataFrame(eo))
-    empty = pd.DataFrame({"measured": [], "threshold": [], "eo": []})
-    return pd.concat(parts, ignore_index=True) if parts else empty
+    hits = [(view, (view.y == positive(kept)).astype(np.int64)) for view in views(kept)]
+    return [(view, (hit, score, kept.group)) for view, hit in hits]
 
 
 def calibration_curves(kept: Evaluation) -> pd.DataFrame:
@@ -188,19 +139,14 @@ def calibration_curves(kept: Evaluation) -> pd.DataFrame:
     DataFrame
         measured, group, predicted, found, low, high, rows.
     """
-    score, rows = kept.scores[kept.asked][:, positive(kept)], []
-    for view in views(kept):
-        hit = view.y == positive(kept)
+    rows = []
+    for view, (hit, score, group) in _binary(kept):
         for g, name in enumerate(kept.groups):
-            member = np.flatnonzero(kept.group == g)
-            member = member[np.argsort(score[member], kind="stable")]
-            for part in np.array_split(member, BINS):
-                if not len(part):
-                    continue
-                weight = view.weight[part]
-                found = float(np.average(hit[part], weights=weight))
-                low, high = wilson(found, float(weight.sum() ** 2 / (weight**2).sum()))
-                told = float(np.average(score[part], weights=weight))
-                rows.append((view.name, name, told, found, float(low), float(high), len(part)))
+            member = group == g
+            for part in equal_parts(score[member], np.ones(member.sum()), BINS):
+                weight = part * view.weight[member]
+                told, found = (float(np.average(v[member], weights=weight)) for v in (score, hit))
+                low, high = (float(v) for v in wilson(found, kish_size(weight)))
+                rows.append((view.name, name, told, found, low, high, round(part.sum())))
     names = ["measured", "group", "predicted", "found", "low", "high", "rows"]
     return pd.DataFrame(rows, columns=names)

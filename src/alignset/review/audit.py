@@ -1,4 +1,4 @@
-"""Look a table's labels over with a trained model: doubtful rows, noise rates, what to do next."""
+"""Check a table's labels with a trained model: doubtful rows, noise rates, what to do next."""
 
 from __future__ import annotations
 
@@ -10,27 +10,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rate
+from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
 from alignset.evaluate.proportion import IntervalRule, wilson
 from alignset.labels import is_missing
 from alignset.review.proposal import propose
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
 from alignset.review.sample import next_wave, open_rows
-from alignset.review.sheet import PROBABILITY, ROW, Sheet, make_sheet, row_ids
+from alignset.review.sheet import ROW, Sheet, make_sheet, row_ids
 from alignset.review.verdict import EmptyCell, Verdict, judge
-from alignset.review.waves import read_design
+from alignset.review.waves import design_of
 from alignset.tables.cells import Cells, check_columns, read_cells
 from alignset.tables.columns import Columns
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-
-class Reader(Protocol):
-    """What turns a table into a matrix."""
-
-    def transform(self, frame: Any) -> Any:
-        """Return the matrix (n, D)."""
 
 
 class Auditor(Protocol):
@@ -46,7 +39,7 @@ class Auditor(Protocol):
 
     @property
     def preprocessing(self) -> Any:
-        """A :class:`Reader`."""
+        """What turns a table into a matrix (n, D): ``transform(frame)``."""
 
     def predict_proba(self, frame: Any) -> Floats:
         """Probability of each true class, (n, K)."""
@@ -59,34 +52,18 @@ class Auditor(Protocol):
 class Audit:
     """What an audit found; answers :meth:`frame`, every row, the most doubtful first.
 
-    Parameters
-    ----------
-    ranked : DataFrame
-        Columns: the row id, group, observed, confidence that the observed label is right,
-        predicted (the most probable true label), and the true label where known.
-    rates : tuple of NoiseRate
-        One per group, from reviewed rows.
-    model_rates : dict from group to float
-        Mean of 1 - confidence: what the model thinks the noise rates are.
-    tests : tuple of TwoSampleTest
-        One per group.
-    empty : tuple of EmptyCell
-        Group x observed label without a reviewed row.
-    verdict : Verdict
-    next : Sheet or None
-        Rows to review next.
-    level : float
-        Coverage of the intervals.
+    ``ranked`` has the row id, group, observed, confidence that the observed label is right,
+    predicted (the most probable true label), and the true label where known.
     """
 
     ranked: pd.DataFrame
-    rates: tuple[NoiseRate, ...]
-    model_rates: dict[Any, float]
-    tests: tuple[TwoSampleTest, ...]
-    empty: tuple[EmptyCell, ...]
+    rates: tuple[NoiseRate, ...]  # one per group, from reviewed rows
+    model_rates: dict[Any, float]  # mean of 1 - confidence: what the model thinks they are
+    tests: tuple[TwoSampleTest, ...]  # one per group
+    empty: tuple[EmptyCell, ...]  # group x observed label without a reviewed row
     verdict: Verdict
-    next: Sheet | None
-    level: float
+    next: Sheet | None  # rows to review next
+    level: float  # coverage of the intervals
 
     def frame(self) -> pd.DataFrame:
         """Every row, the most doubtful first."""
@@ -167,13 +144,21 @@ def audit(
     check_columns(table, show)
     rng = np.random.default_rng(random_state)
     seen = _see(model, table, parts)
-    rates = _rates(seen, level, rule)
+    rates = tuple(
+        noise_rates(
+            seen.cells.group, seen.cells.groups.tolist(), seen.wrong, seen.reviewed, seen.design,
+            level=level, rule=rule,
+        )
+    )  # fmt: skip
     tests = _tests(model, table, seen, level, rng)
     empty = _empty(seen)
     return Audit(
         ranked=_ranked(model, table, parts, seen),
         rates=rates,
-        model_rates=_model_rates(seen),
+        model_rates={
+            name: float(1 - seen.confidence[seen.cells.group == g].mean())
+            for g, name in enumerate(seen.cells.groups.tolist())
+        },
         tests=tests,
         empty=empty,
         verdict=judge(rates, tests, empty),
@@ -228,7 +213,7 @@ def _see(model: Auditor, table: pd.DataFrame, parts: Columns) -> _Seen:
         reviewed=reviewed,
         wrong=wrong,
         confidence=model.label_confidence(table, observed),
-        design=read_design(table, probability=parts.probability or PROBABILITY),
+        design=design_of(table, parts),
     )
 
 
@@ -249,28 +234,6 @@ def _compare(
     wrong = reviewed.copy()
     wrong[reviewed] = values[reviewed] != observed[reviewed]
     return reviewed, wrong
-
-
-def _rates(seen: _Seen, level: float, rule: IntervalRule) -> tuple[NoiseRate, ...]:
-    return tuple(
-        noise_rate(
-            name,
-            seen.cells.group == g,
-            seen.wrong,
-            seen.reviewed,
-            seen.design,
-            level=level,
-            rule=rule,
-        )
-        for g, name in enumerate(seen.cells.groups.tolist())
-    )
-
-
-def _model_rates(seen: _Seen) -> dict[Any, float]:
-    return {
-        name: float(1 - seen.confidence[seen.cells.group == g].mean())
-        for g, name in enumerate(seen.cells.groups.tolist())
-    }
 
 
 def _tests(

@@ -68,11 +68,14 @@ def judge(
 
     ``tests`` carry intervals already widened for their number.
     """
-    rules = (_none_reviewed, _unreviewed_groups, _different, _unresolved, _empty_cells, _few)
-    found = [reason for rule in rules for reason in rule(rates, tests, empty)]
-    found += [*_small_share(rates), *_left_behind(rates), *_nothing_wrong(rates)]
-    if rates and not any(rate.reviewed for rate in rates):
-        found = found[:1]
+    if not any(rate.reviewed for rate in rates):
+        found = [NONE_REVIEWED]
+    else:
+        found = [
+            *_unreviewed_groups(rates), *_different(tests), *_unresolved(rates),
+            *_empty_cells(rates, empty), *_few(rates), *_small_share(rates), *_left_behind(rates),
+            *_nothing_wrong(rates),
+        ]  # fmt: skip
     worst = sorted(found, key=lambda reason: reason.colour != "red")
     if not worst:
         return Verdict("green", (), "nothing needed; `alignset audit --next` sharpens the rates.")
@@ -80,21 +83,16 @@ def judge(
 
 
 _Reasons = Iterator[Reason]
-_Args = Sequence[Any]
+_Rates = Sequence[NoiseRate]
+
+NONE_REVIEWED = Reason(
+    "red",
+    "no row is reviewed, so nothing is known about the noise",
+    "draw a review sheet with `alignset sample`.",
+)
 
 
-def _none_reviewed(rates: Sequence[NoiseRate], tests: _Args, empty: _Args) -> _Reasons:
-    del tests, empty
-    if not any(rate.reviewed for rate in rates):
-        yield Reason(
-            "red",
-            "no row is reviewed, so nothing is known about the noise",
-            "draw a review sheet with `alignset sample`.",
-        )
-
-
-def _unreviewed_groups(rates: Sequence[NoiseRate], tests: _Args, empty: _Args) -> _Reasons:
-    del tests, empty
+def _unreviewed_groups(rates: _Rates) -> _Reasons:
     for rate in sorted(rates, key=lambda r: -r.rows):
         if rate.reviewed == 0:
             yield Reason(
@@ -104,10 +102,7 @@ def _unreviewed_groups(rates: Sequence[NoiseRate], tests: _Args, empty: _Args) -
             )
 
 
-def _different(
-    rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest], empty: _Args
-) -> _Reasons:
-    del rates, empty
+def _different(tests: Sequence[TwoSampleTest]) -> _Reasons:
     for test in sorted(tests, key=lambda t: -t.low if t.low == t.low else 0.0):
         if test.low > 0.5:
             how = "even after weighting, " if test.weighted else ""
@@ -120,8 +115,7 @@ def _different(
             )
 
 
-def _unresolved(rates: Sequence[NoiseRate], tests: _Args, empty: _Args) -> _Reasons:
-    del tests, empty
+def _unresolved(rates: _Rates) -> _Reasons:
     for rate in rates:
         drawn = rate.reviewed + rate.unresolved
         if drawn and rate.unresolved / drawn > MANY_UNRESOLVED:
@@ -132,8 +126,7 @@ def _unresolved(rates: Sequence[NoiseRate], tests: _Args, empty: _Args) -> _Reas
             )
 
 
-def _empty_cells(rates: _Args, tests: _Args, empty: Sequence[EmptyCell]) -> _Reasons:
-    del tests
+def _empty_cells(rates: _Rates, empty: Sequence[EmptyCell]) -> _Reasons:
     groups = {rate.group for rate in rates if rate.reviewed}
     for cell in sorted(empty, key=lambda c: -c.rows):
         if cell.group in groups:
@@ -147,8 +140,7 @@ def _empty_cells(rates: _Args, tests: _Args, empty: Sequence[EmptyCell]) -> _Rea
             )
 
 
-def _few(rates: Sequence[NoiseRate], tests: _Args, empty: _Args) -> _Reasons:
-    del tests, empty
+def _few(rates: _Rates) -> _Reasons:
     for rate in sorted(rates, key=lambda r: r.effective_size):
         if 0 < rate.effective_size < FEW:
             more = min(max(FEW - rate.reviewed, 10), rate.rows - rate.reviewed)
@@ -160,7 +152,7 @@ def _few(rates: Sequence[NoiseRate], tests: _Args, empty: _Args) -> _Reasons:
             )
 
 
-def _small_share(rates: Sequence[NoiseRate]) -> _Reasons:
+def _small_share(rates: _Rates) -> _Reasons:
     rows, reviewed = sum(r.rows for r in rates), sum(r.reviewed for r in rates)
     if reviewed and reviewed / rows <= SMALL_SHARE:
         more = int(SMALL_SHARE * rows) + 1 - reviewed
@@ -172,7 +164,7 @@ def _small_share(rates: Sequence[NoiseRate]) -> _Reasons:
         )
 
 
-def _left_behind(rates: Sequence[NoiseRate]) -> _Reasons:
+def _left_behind(rates: _Rates) -> _Reasons:
     rows, reviewed = sum(r.rows for r in rates), sum(r.reviewed for r in rates)
     for rate in rates:
         part, fair = rate.reviewed / max(reviewed, 1), rate.rows / rows
@@ -186,7 +178,7 @@ def _left_behind(rates: Sequence[NoiseRate]) -> _Reasons:
             )
 
 
-def _nothing_wrong(rates: Sequence[NoiseRate]) -> _Reasons:
+def _nothing_wrong(rates: _Rates) -> _Reasons:
     reviewed = sum(r.reviewed for r in rates)
     if reviewed and not any(rate.wrong for rate in rates):
         yield Reason(

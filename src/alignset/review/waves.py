@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from alignset.evaluate.noise_rate import ReviewDesign
 from alignset.review.sheet import PROBABILITY, STRATUM, WAVE
+from alignset.tables.columns import Columns
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +41,17 @@ def read_design(table: pd.DataFrame, *, probability: str = PROBABILITY) -> Revie
         stratum = pd.factorize(table[STRATUM].astype(str))[0].astype(np.int64)
     waves = np.where(drawn, wave, -1).astype(np.int64)
     return ReviewDesign(chance, waves, np.where(drawn, stratum, -1))
+
+
+def design_of(table: pd.DataFrame, columns: Columns) -> ReviewDesign:
+    """Read the design of a table from the column that has probabilities.
+
+    Where none was named that is ``probability``, unless it is a feature.
+    """
+    name = PROBABILITY if columns.probability is None else columns.probability
+    if name in columns.features:
+        return ReviewDesign.unknown(len(table))
+    return read_design(table, probability=name)
 
 
 def _numbers(values: pd.Series[Any]) -> Floats:

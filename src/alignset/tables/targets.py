@@ -28,20 +28,34 @@ class Targets:
     group : int array of shape (n,)
     unit : int array of shape (n,)
         Who a row belongs to; rows of one unit are held out together.
-    weight : float array of shape (n,)
-        1 / probability of being reviewed, relative; 1 where no probability is known.
+    probability : float array of shape (n,)
+        With which a reviewed row was chosen for review; NaN on other rows, and everywhere if no
+        column has it.
     """
 
     labels: EncodedLabels
     group_names: NDArray[Any]
     group: NDArray[np.int64]
     unit: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    probability: NDArray[np.float64]
 
     @property
     def reviewed(self) -> NDArray[np.bool_]:
         """Which rows have a true label."""
         return self.labels.reviewed
+
+    @property
+    def by_design(self) -> bool:
+        """Whether it is known with what probability reviewed rows were chosen."""
+        return bool(np.isfinite(self.probability).any())
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Rows that each reviewed row stands for: w_i of ``alignset.model.evaluation``; else 0."""
+        cell = self.group * len(self.labels.classes) + self.labels.y_seen
+        inverse = np.where(self.reviewed, 1 / self.probability if self.by_design else 1.0, 0.0)
+        size, total = np.bincount(cell), np.bincount(cell, inverse)
+        return np.asarray(inverse * (size / np.where(total > 0, total, 1))[cell])
 
     @property
     def strata(self) -> NDArray[np.int64]:
@@ -68,7 +82,7 @@ def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
     unit = np.arange(len(frame))
     if columns.id is not None:
         unit = pd.factorize(frame[columns.id].astype("object"), use_na_sentinel=False)[0]
-    return Targets(labels, names, group, unit.astype(np.int64), _weight(frame, columns, labels))
+    return Targets(labels, names, group, unit.astype(np.int64), _chance(frame, columns, labels))
 
 
 def check_review(targets: Targets, truth: str, *, needs_unreviewed: bool) -> None:
@@ -144,9 +158,9 @@ def _groups(frame: pd.DataFrame, groups: tuple[str, ...]) -> tuple[NDArray[Any],
     return names, codes
 
 
-def _weight(frame: pd.DataFrame, columns: Columns, labels: EncodedLabels) -> NDArray[np.float64]:
+def _chance(frame: pd.DataFrame, columns: Columns, labels: EncodedLabels) -> NDArray[np.float64]:
     if columns.probability is None:
-        return np.ones(len(frame))
+        return np.full(len(frame), np.nan)
     values = frame[columns.probability]
     chance = pd.to_numeric(values, errors="coerce").to_numpy("float64", na_value=np.nan)
     bad = labels.reviewed & ~((chance > 0) & (chance <= 1))
@@ -156,4 +170,4 @@ def _weight(frame: pd.DataFrame, columns: Columns, labels: EncodedLabels) -> NDA
             f"column {columns.probability!r} holds {values.iloc[row]} in data row {row + 1}; a "
             "reviewed row has a probability in (0, 1] of having been chosen."
         )
-    return np.where(labels.reviewed, 1.0 / np.where(labels.reviewed, chance, 1.0), 1.0)
+    return np.where(labels.reviewed, chance, np.nan)

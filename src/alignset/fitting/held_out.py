@@ -1,0 +1,155 @@
+"""What models say of reviewed rows they were not trained on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from alignset.estimator import NoisyLabelClassifier
+from alignset.methods.registry import get_method
+from alignset.rows.folds import assign_folds
+from alignset.tables.kinds import Kind
+from alignset.tables.preprocess import fit_preprocessing
+from alignset.tables.targets import Targets
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How models are trained and compared.
+
+    Parameters
+    ----------
+    n_configs : int, default 20
+        Size of the random search of every model.
+    folds : int, default 3
+        Parts the reviewed rows are cut into; each is scored by models trained without it.
+    seed : int, default 0
+    device : str, default "cpu"
+    n_jobs : int, optional
+    hidden, max_epochs : int, default 100 and 200
+    n_boot : int, default 1000
+        Resamples of an interval.
+    ensemble : int, default 1
+        Best configs of the search that every model averages.
+
+    Examples
+    --------
+    >>> Settings(n_configs=4).folds
+    3
+    """
+
+    n_configs: int = 20
+    folds: int = 3
+    seed: int = 0
+    device: str = "cpu"
+    n_jobs: int | None = None
+    hidden: int = 100
+    max_epochs: int = 200
+    n_boot: int = 1000
+    ensemble: int = 1
+
+    def __post_init__(self) -> None:
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise ValueError("there is no CUDA device; pass --device cpu.")
+        if self.folds < 2:
+            raise ValueError(f"folds must be at least 2, got {self.folds}.")
+
+    def estimator(self, method: str) -> NoisyLabelClassifier:
+        """Return the estimator of a method, not yet fitted; features come already scaled."""
+        return NoisyLabelClassifier(
+            get_method(method)(),
+            n_configs=self.n_configs,
+            hidden=self.hidden,
+            max_epochs=self.max_epochs,
+            ensemble=self.ensemble,
+            standardize=False,
+            device=self.device,
+            n_jobs=self.n_jobs,
+            random_state=self.seed,
+        )
+
+
+def fit_estimator(
+    clf: NoisyLabelClassifier, X: Any, targets: Targets, rows: Mask | None = None
+) -> NoisyLabelClassifier:
+    """Fit an estimator to rows of a table, all by default, with the design of their review."""
+    keep = np.ones(len(targets.group), dtype=bool) if rows is None else rows
+    return clf.fit(
+        X,
+        targets.y[keep],
+        y_true=targets.y_true[keep],
+        groups=targets.group_names[targets.group[keep]],
+        review_probability=targets.probability[keep] if targets.by_design else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What models say of reviewed rows they were not trained on.
+
+    Parameters
+    ----------
+    scores : dict from method name to (n, K) probabilities
+        NaN on rows that are not reviewed.
+    more_doubt : float array of shape (G,)
+        How much more the last method doubts the labels of a group's unreviewed rows than those of
+        its held-out reviewed rows, on average; NaN where either has none. Of rows a model was
+        trained on it would be too large: their labels were shown to be right or wrong.
+    """
+
+    scores: dict[str, Floats]
+    more_doubt: Floats
+
+
+def score_held_out(
+    frame: pd.DataFrame,
+    targets: Targets,
+    kinds: Mapping[str, Kind],
+    methods: Sequence[str],
+    settings: Settings,
+    advance: Callable[[str], None],
+) -> HeldOut:
+    """Score every reviewed row with models that saw neither it nor its unit."""
+    fold = assign_folds(targets.strata, settings.folds, settings.seed, targets.unit)
+    size = (len(frame), len(targets.labels.classes))
+    scores = {name: np.full(size, np.nan) for name in methods}
+    more_doubt = np.full((settings.folds, len(targets.group_names)), np.nan)
+    for part in range(settings.folds):
+        held, train = (fold == part) & targets.reviewed, fold != part
+        prep = fit_preprocessing(frame[train], kinds)
+        X, X_held = prep.transform(frame[train]), prep.transform(frame[held])
+        for name in methods:
+            advance(f"comparing {name}, part {part + 1} of {settings.folds}")
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
+                clf = fit_estimator(settings.estimator(name), X, targets, train)  # told at the end
+            at = np.searchsorted(targets.labels.classes, clf.classes_)
+            scores[name][held] = 0.0
+            scores[name][np.ix_(held, at)] = clf.predict_proba(X_held)
+        pool = train & ~targets.reviewed
+        doubt = np.full(len(frame), np.nan)
+        doubt[held] = 1 - clf.label_confidence(X_held, targets.y[held])
+        if pool.any():
+            doubt[pool] = 1 - clf.label_confidence(X[pool[train]], targets.y[pool])
+        more_doubt[part] = _means(doubt, pool, targets) - _means(doubt, held, targets)
+    known = ~np.isnan(more_doubt)
+    mean = np.where(known, more_doubt, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
+    return HeldOut(scores, mean)
+
+
+def _means(values: Floats, rows: Mask, targets: Targets) -> Floats:
+    """Mean of each group's rows (G,), reviewed ones by design; NaN where it has none."""
+    chance = np.where(np.isnan(targets.probability), 1.0, targets.probability)
+    n, group, weight = len(targets.group_names), targets.group[rows], 1 / chance[rows]
+    size = np.bincount(group, weight, n)
+    total = np.bincount(group, weight * values[rows], n)
+    return np.asarray(total / np.where(size > 0, size, np.nan))
