@@ -16,9 +16,9 @@ _PAGES = "Bars Claim Curves FigureSpec Panels Publication Reproduction Verdict"
 
 MOVED: dict[str, dict[str, str]] = {
     "alignset": {"review": "alignset"},
-    "alignset.split": dict.fromkeys(_ROWS, "alignset.rows"),
-    "alignset.experiment": dict.fromkeys(_STUDY, "alignset.study"),
-    "alignset.report": dict.fromkeys(_PAGES, "alignset.study"),
+    "alignset.split": dict.fromkeys(_ROWS.split(), "alignset.rows"),
+    "alignset.experiment": dict.fromkeys(_STUDY.split(), "alignset.study"),
+    "alignset.report": dict.fromkeys(_PAGES.split(), "alignset.study"),
 }
 """Old module -> name -> the module it is in now."""
 

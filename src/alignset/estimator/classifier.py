@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from alignset.engine import Patience, Trainer, draw_configs
 from alignset.engine.search import search, trainable, variants_of
 from alignset.estimator.as_model import as_model
-from alignset.estimator.rates import noise_rates, switches
+from alignset.estimator.rates import noise_rates_of, switches
 from alignset.estimator.sizes import count_batches, score_of
 from alignset.estimator.warn import method_for, warn_of_gaps, warn_of_switches
 from alignset.labels import EncodedLabels, encode_groups, encode_labels
@@ -170,10 +170,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         n = X.shape[0]
         labels, (names, group) = encode_labels(y, y_true), encode_groups(groups, n)
         weight = check_weights(sample_weight, n)
-        probability = None
-        if review_probability is not None:
-            known = check_probability(review_probability, labels.reviewed)
-            probability = np.where(labels.reviewed, known, 1.0)
+        probability = _on_reviewed(review_probability, labels)
         rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability)
         counted = rows if weight.all() else rows.take(weight > 0)
         return self._learn(counted, labels.classes, names)
@@ -184,12 +181,16 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         labels: EncodedLabels,
         group: NDArray[np.int64],
         group_names: NDArray[Any],
+        *,
         review_probability: NDArray[np.float64] | None = None,
+        unit: NDArray[np.int64] | None = None,
     ) -> NoisyLabelClassifier:
-        """Train as :meth:`fit` does, on labels and groups that are codes already."""
+        """Train as :meth:`fit` does, on labels, groups and units that are codes already."""
         self._check_settings(review_probability)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        rows = Part(X, labels.y_seen, labels.y_true, group, None, review_probability)
+        probability = _on_reviewed(review_probability, labels)
+        unit = None if unit is None or len(np.unique(unit)) == len(unit) else unit
+        rows = Part(X, labels.y_seen, labels.y_true, group, None, probability, unit)
         return self._learn(rows, labels.classes, group_names)
 
     def _check_settings(self, review_probability: Any) -> None:
@@ -246,7 +247,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if rows.reviewed.any():
             warn_of_switches(switches(folds, found.ensemble), method, *names)
         self.classes_, self.groups_ = classes, group_names[used]
-        self.noise_rates_ = dict(zip(names[1], noise_rates(rows, division, sizes[1]), strict=True))
+        self.noise_rates_ = noise_rates_of(rows, division, names[1])
         self.search_results_, self.method_ = found.table(), found.method
         self._scale, self._ensemble = scale, found.ensemble
         return self
@@ -307,6 +308,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         codes = np.searchsorted(self.classes_, labels.classes)[labels.y_seen]
         return self._ensemble.confidence(rows, codes)
 
+    def confidence_encoded(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what :meth:`label_confidence` does, for codes of ``classes_``."""
+        return self._ensemble.confidence(self._rows(X), codes)
+
     def save(self, path: Any) -> None:
         """Write a model folder that ``alignset.load_model`` reads; nothing in it is pickled."""
         check_is_fitted(self)
@@ -317,6 +322,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _on_reviewed(probability: Any, labels: EncodedLabels) -> NDArray[np.float64] | None:
+    """Return P(reviewed), checked; on other rows it is not read, and alike."""
+    if probability is None:
+        return None
+    known = check_probability(probability, labels.reviewed)
+    return np.where(labels.reviewed, known, 1.0)
 
 
 def _canonical(X: Any) -> Any:

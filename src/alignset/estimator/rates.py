@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from alignset.engine.ensemble import Ensemble
+from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
 from alignset.evaluate.switching import Switch, switched_groups
 from alignset.rows import Part, Problem
 from alignset.rows.divide import Division
 from alignset.rows.selection import review_probability
 
 
-def noise_rates(rows: Part, division: Division, n_groups: int) -> list[float]:
-    """Share of wrong labels among each group's reviewed rows, by 1 / P(reviewed); NaN without."""
+def noise_rates_of(rows: Part, division: Division, names: Sequence[Any]) -> dict[Any, float]:
+    """Share of wrong labels of each group, counted on its reviewed rows by 1 / P(reviewed)."""
     how = division.review_weights if rows.probability is None else rows.probability
-    weight = rows.weights * rows.reviewed
-    if how is not None:
-        weight = weight / np.where(rows.reviewed, review_probability(rows, how), 1.0)
-    size = np.bincount(rows.group, weight, n_groups)
-    wrong = np.bincount(rows.group, weight * (rows.y_seen != rows.y_true), n_groups)
-    rates: list[float] = (wrong / np.where(size > 0, size, np.nan)).tolist()
-    return rates
+    design = None if how is None else ReviewDesign.one_sheet(_where_reviewed(rows, how))
+    wrong = rows.y_seen != rows.y_true
+    found = noise_rates(rows.group, names, wrong, rows.reviewed, design, sample_weight=rows.weights)
+    return {rate.group: rate.rate for rate in found}
+
+
+def _where_reviewed(rows: Part, how: Any) -> Any:
+    return np.where(rows.reviewed, review_probability(rows, how), np.nan)
 
 
 def switches(problems: Sequence[Problem], ensemble: Ensemble) -> list[Switch]:

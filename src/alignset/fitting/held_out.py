@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from alignset.estimator import NoisyLabelClassifier
+from alignset.labels import EncodedLabels
 from alignset.methods.registry import get_method
 from alignset.rows.folds import assign_folds
 from alignset.tables.kinds import Kind
@@ -84,12 +85,14 @@ def fit_estimator(
 ) -> NoisyLabelClassifier:
     """Fit an estimator to rows of a table, all by default, with the design of their review."""
     keep = np.ones(len(targets.group), dtype=bool) if rows is None else rows
-    return clf.fit(
+    labels = targets.labels
+    return clf.fit_encoded(
         X,
-        targets.y[keep],
-        y_true=targets.y_true[keep],
-        groups=targets.group_names[targets.group[keep]],
+        EncodedLabels(labels.classes, labels.y_seen[keep], labels.y_true[keep]),
+        targets.group[keep],
+        targets.group_names,
         review_probability=targets.probability[keep] if targets.by_design else None,
+        unit=targets.unit[keep],
     )
 
 
@@ -132,14 +135,13 @@ def score_held_out(
             advance(f"comparing {name}, part {part + 1} of {settings.folds}")
             with warnings.catch_warnings(action="ignore", category=UserWarning):
                 clf = fit_estimator(settings.estimator(name), X, targets, train)  # told at the end
-            at = np.searchsorted(targets.labels.classes, clf.classes_)
-            scores[name][held] = 0.0
-            scores[name][np.ix_(held, at)] = clf.predict_proba(X_held)
+            scores[name][held] = clf.predict_proba(X_held)
         pool = train & ~targets.reviewed
         doubt = np.full(len(frame), np.nan)
-        doubt[held] = 1 - clf.label_confidence(X_held, targets.y[held])
+        seen = targets.labels.y_seen
+        doubt[held] = 1 - clf.confidence_encoded(X_held, seen[held])
         if pool.any():
-            doubt[pool] = 1 - clf.label_confidence(X[pool[train]], targets.y[pool])
+            doubt[pool] = 1 - clf.confidence_encoded(X[pool[train]], seen[pool])
         more_doubt[part] = _means(doubt, pool, targets) - _means(doubt, held, targets)
     known = ~np.isnan(more_doubt)
     mean = np.where(known, more_doubt, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
