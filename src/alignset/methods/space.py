@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,16 +54,18 @@ def check_space(space: Space, limits: Mapping[str, str]) -> None:
     for name, values in space.items():
         listed = isinstance(values, LISTS)
         try:
-            ends = list(values) if listed else values.support()
+            ends = [float(end) for end in (values if listed else values.support())]
         except AttributeError:
             ends = []
+        except (TypeError, ValueError):
+            ends = [math.nan]
         if not ends:
             raise ValueError(
                 f"the space of {name} must be a distribution such as scipy.stats.loguniform(1e-4, "
                 f"1e-2) or a list of one value or more, got {values!r}."
             )
         shown = values if listed else _show(values)
-        if np.isnan(ends).any():
+        if any(map(math.isnan, ends)):
             raise ValueError(
                 f"the space of {name} must hold numbers, got {shown}; loguniform takes 0 < low < "
                 "high, and uniform a start and a width above 0."
