@@ -25,11 +25,12 @@ from alignset.engine import draw_configs
 from alignset.labels import UNREVIEWED
 from alignset.methods import Alignment, FairGPL, Method, SLNFilter, Standard
 from alignset.methods.base import Batch, Hyper, Nets, Stage
+from alignset.methods.space import from_plain
 from alignset.rows import Part, Problem
 from alignset.rows.review import pick
 from alignset.stack import cross_entropy
 from alignset.study import Store, expand, load_experiment
-from alignset.study.methods import build_method, build_range
+from alignset.study.methods import build_method
 from alignset.study.problems import build_problem
 from alignset.study.records import Cell
 from alignset.study.training import build_trainer, measure
@@ -179,7 +180,7 @@ def run(check: Check) -> float:
     cells = cells_at(check.where, check.method, "as-released")
     recipe = cells[0].recipe
     ranges = {**recipe["search"]["space"], **check.ranges}
-    space = {name: build_range(plain) for name, plain in ranges.items()}
+    space = {name: from_plain(plain) for name, plain in ranges.items()}
     configs = draw_configs(space, recipe["search"]["configs"], check.search_seed)
     problems = [check.alter(build_problem(cell.recipe)) for cell in cells]
     trainer = build_trainer(recipe["trainer"], "cpu", 1)

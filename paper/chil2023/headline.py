@@ -15,18 +15,19 @@ import sys
 import time
 
 import numpy as np
+from scipy.stats import loguniform
 
 from alignset.data import make_synthetic_released
 from alignset.engine import Trainer, draw_configs
 from alignset.evaluate import aueoc, aueoc_released, auroc, harmonic_mean
 from alignset.evaluate.ranked import predictive_values_over_fpr
 from alignset.evaluate.validation import HarmonicMean
-from alignset.methods import Alignment, LogUniform, Standard
+from alignset.methods import Alignment, Standard
 from alignset.noise import flip_by_features
 from alignset.rows import split
 
-RANGES = {"lr": LogUniform(1e-4, 1e-2), "l2": LogUniform(1e-3, 1e-1)}
-ALPHAS = {name: LogUniform(0.1, 10.0) for name in ("alpha_1", "alpha_2", "gamma")}
+RANGES = {"lr": loguniform(1e-4, 1e-2), "l2": loguniform(1e-3, 1e-1)}
+ALPHAS = {name: loguniform(0.1, 10.0) for name in ("alpha_1", "alpha_2", "gamma")}
 
 
 def make_problems(rates: list[float], seeds: int):

@@ -42,3 +42,21 @@ def forwarder(old: str) -> Callable[[str], Any]:
         return getattr(import_module(home), new)
 
     return find
+
+
+def old_range(name: str) -> Any:
+    """Answer for the ranges that ``alignset.methods`` had before it took those of scipy."""
+    from_plain = import_module("alignset.methods.space").from_plain
+    now: dict[str, tuple[str, Callable[..., Any]]] = {
+        "LogUniform": ("scipy.stats.loguniform", lambda *ends: from_plain({"log_uniform": ends})),
+        "Uniform": ("scipy.stats.uniform", lambda *ends: from_plain({"uniform": ends})),
+        "Choice": ("a list of values", lambda values: from_plain({"choice": values})),
+    }
+    if name not in now:
+        raise AttributeError(f"module 'alignset.methods' has no attribute {name!r}")
+    warnings.warn(
+        f"alignset.methods.{name} is now {now[name][0]}; the old name goes with version 0.3.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return now[name][1]

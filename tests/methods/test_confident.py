@@ -127,5 +127,5 @@ def test_without_cleanlab_the_error_says_what_to_install(monkeypatch):
     with pytest.raises(ImportError, match=r"run `pip install alignset\[label\]`"):
         ConfidentLearning()
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="folds must be at least 2, got 1"):
+    with pytest.raises(ValueError, match="folds must be 2 or more, got 1"):
         ConfidentLearning(folds=1)

@@ -134,7 +134,7 @@ def test_backward_starts_with_forward():
     assert first.epochs == 3
     assert first.steps[0].loss is loss_forward
     assert second.steps[0].loss is loss_backward
-    with pytest.raises(ValueError, match="warm_epochs must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="warm_epochs must be 1 or more, got 0"):
         Backward(warm_epochs=0)
 
 

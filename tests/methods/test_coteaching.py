@@ -154,7 +154,7 @@ def test_prediction_and_confidence_are_means_of_both():
 
 
 def test_settings_are_checked():
-    with pytest.raises(ValueError, match=r"exponent must be positive, got 0\.0"):
+    with pytest.raises(ValueError, match=r"exponent must be above 0, got 0\.0"):
         CoTeaching(exponent=0.0)
-    with pytest.raises(ValueError, match="ramp_epochs must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="ramp_epochs must be 1 or more, got 0"):
         CoTeaching(ramp_epochs=0)

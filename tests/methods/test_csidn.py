@@ -236,8 +236,8 @@ def test_all_stages_train(n_classes, posterior):
     ("values", "message"),
     [
         ({"epsilon": -0.1}, "epsilon must be 0 or more, got -0.1"),
-        ({"cap": 1.5}, r"cap is a probability in \(0.001, 1\], got 1.5"),
-        ({"warm_start": -1}, "warm_start counts epochs, 0 or more, got -1"),
+        ({"cap": 1.5}, r"cap must lie in \(0.001, 1\], got 1.5"),
+        ({"warm_start": -1}, "warm_start must be 0 or more, got -1"),
     ],
 )
 def test_impossible_settings_are_refused(values, message):

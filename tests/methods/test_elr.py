@@ -105,7 +105,7 @@ def test_sure_predictions_give_finite_gradients(n_classes):
 
 
 def test_settings_are_checked():
-    with pytest.raises(ValueError, match=r"lambda_ must not be negative, got -1\.0"):
+    with pytest.raises(ValueError, match=r"lambda_ must be 0 or more, got -1\.0"):
         ELR(lambda_=-1.0)
     with pytest.raises(ValueError, match=r"beta must lie in \[0, 1\), got 1\.0"):
         ELR(beta=1.0)

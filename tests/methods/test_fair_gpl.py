@@ -46,7 +46,8 @@ def test_without_peers_and_noise_it_is_cross_entropy(n_classes, n_groups):
     loss = method.loss(batches.given(logits), b, batches.hyper(alpha=0.0))
     torch.testing.assert_close(loss, plain(b, logits))
     torch.testing.assert_close(
-        method.loss_known(batches.given(logits), b, batches.hyper()), plain(b, logits)
+        method.stages()[0].steps[0].loss(batches.given(logits), b, batches.hyper()),
+        plain(b, logits),
     )
 
 
@@ -255,7 +256,7 @@ def test_all_stages_train(n_classes, n_groups):
     ("values", "message"),
     [
         ({"alpha": -0.1}, "alpha must be 0 or more, got -0.1"),
-        ({"warm_up": -1}, "warm_up counts epochs, 0 or more, got -1"),
+        ({"warm_up": -1}, "warm_up must be 0 or more, got -1"),
     ],
 )
 def test_impossible_settings_are_refused(values, message):

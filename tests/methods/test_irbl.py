@@ -70,7 +70,7 @@ def test_a_network_that_is_sure_gives_a_capped_weight():
     nets = SimpleNamespace(trusted=lambda _: sure, untrusted=lambda _: -sure)
     found = IRBL().weights(nets, b, batches.hyper(c=1, cap=10.0)).row["importance"]
     assert (found[b.unaligned > 0] == 10.0).all()
-    with pytest.raises(ValueError, match="cap must be positive, got 0"):
+    with pytest.raises(ValueError, match="cap must be above 0, got 0"):
         IRBL(cap=0.0)
 
 

@@ -121,7 +121,7 @@ def test_the_weight_net_moves_before_theta_on_every_batch():
     (stage,) = MetaWeightNet().stages()
     assert stage.together
     assert [step.trains for step in stage.steps] == [("weight",), ("theta",)]
-    with pytest.raises(ValueError, match=r"virtual_lr must not be negative, got -1\.0"):
+    with pytest.raises(ValueError, match=r"virtual_lr must be 0 or more, got -1\.0"):
         MetaWeightNet(virtual_lr=-1.0)
 
 

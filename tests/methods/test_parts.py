@@ -283,9 +283,9 @@ def test_all_stages_train(n_classes, reweight):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"prior": 0.0}, "prior is a pseudo-count above 0, got 0.0"),
-        ({"n_parts": 0}, "n_parts must be at least 1, got 0"),
-        ({"warm_up": -1}, "warm_up counts epochs, 0 or more, got -1"),
+        ({"prior": 0.0}, "prior must be above 0, got 0.0"),
+        ({"n_parts": 0}, "n_parts must be 1 or more, got 0"),
+        ({"warm_up": -1}, "warm_up must be 0 or more, got -1"),
     ],
 )
 def test_impossible_settings_are_refused(values, message):

@@ -1,30 +1,99 @@
 import inspect
+import pkgutil
 import re
+from dataclasses import asdict, dataclass, fields
+from importlib import import_module
 
 import pytest
 
 import alignset.methods
-from alignset.methods import GJS, Method
+from alignset.methods import GJS, JS, Method, Standard, registry
+from alignset.methods.base import Method as Base
 from alignset.methods.references import REFERENCES
-from alignset.methods.registry import METHODS, describe, get_method, papers_of
+from alignset.methods.registry import METHODS, SIMPLE, describe, get_method, papers_of
+
+KNOWN = {name for name in vars(Base) if not name.startswith("_")} | set(Base.__annotations__)
 
 
-def exported():
-    things = [getattr(alignset.methods, name) for name in alignset.methods.__all__]
+def concrete(things):
     return [
         m for m in things
         if inspect.isclass(m) and issubclass(m, Method) and not inspect.isabstract(m)
     ]  # fmt: skip
 
 
+def exported():
+    return concrete(getattr(alignset.methods, name) for name in alignset.methods.__all__)
+
+
+def defined():
+    """Every concrete method of a module of the folder, however it is named."""
+    for module in pkgutil.iter_modules(alignset.methods.__path__):
+        loaded = import_module(f"alignset.methods.{module.name}")
+        for method in concrete(vars(loaded).values()):
+            if method.__module__ == loaded.__name__:
+                yield method
+
+
+def test_every_method_of_the_folder_is_registered_and_exported():
+    assert set(defined()) == set(METHODS.values()) == set(exported())
+    assert [m.order for m in METHODS.values()] == sorted(m.order for m in METHODS.values())
+    assert list(METHODS)[:5] == [
+        "alignment",
+        "joint",
+        "standard",
+        "standard_plus",
+        "alignment_only",
+    ]
+
+
 @pytest.mark.parametrize("method", exported())
-def test_every_exported_method_is_registered_and_says_what_it_is(method):
-    assert method in METHODS.values()
-    assert method.reference in REFERENCES
+def test_every_exported_method_says_what_it_is(method):
+    assert METHODS[method.name] is method
+    assert "name" in vars(method), "it goes by the name of the method it derives from"
+    assert {method.reference, *method.also} <= set(REFERENCES)
     assert method.title
     assert method.assumes
     assert not method.assumes.endswith(".")
     assert set(method.space) <= set(method.hyperparameters())
+    assert set(method.limits) <= {f.name for f in fields(method)}
+    assert not {f.name for f in fields(method)} & (KNOWN - {"lr", "l2"}), "an attribute has a type"
+    assert set(method.predicting) <= set(method().networks(3, 2))
+
+
+@pytest.mark.parametrize("method", exported())
+def test_a_method_is_made_again_from_plain_settings(method):
+    assert method.make(asdict(method())) == method()
+    assert isinstance(method.make({"lr": 1}).lr, float)
+    with pytest.raises(TypeError, match="gama"):
+        method.make({"gama": 1.0})
+
+
+def test_a_setting_made_of_settings_is_made_from_some_of_them():
+    assert GJS.make({"perturbation": {"swap": 0.2}}).perturbation.swap == 0.2
+    assert GJS.make({"perturbation": {"swap": 0.2}}).perturbation.noise == 0.1
+    with pytest.raises(TypeError):
+        GJS.make({"perturbation": 3})
+
+
+def test_the_simple_ones_come_simplest_first():
+    assert SIMPLE == ("standard", "alignment_only", "standard_plus")
+
+
+def test_two_methods_of_one_name_are_told_apart(monkeypatch):
+    @dataclass(frozen=True)
+    class Copied(Standard):
+        name = "standard"
+
+    monkeypatch.setattr(import_module("alignset.methods.elr"), "Copied", Copied, raising=False)
+    with pytest.raises(ValueError, match="Copied and Standard are both named 'standard'"):
+        registry._find()
+
+
+def test_a_paper_that_is_not_in_the_file_is_named(monkeypatch):
+    monkeypatch.setattr(Standard, "reference", "nobody1900")
+    with pytest.raises(ValueError, match=r"Standard cites 'nobody1900', .* references.bib; add"):
+        describe("standard")
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -41,7 +110,8 @@ def test_titles_are_unique():
     titles = [describe(name).title for name in METHODS]
     assert len(set(titles)) == len(titles)
     assert describe("js").title == "JS"
-    assert get_method("js")() == GJS(n_views=1)
+    assert get_method("js") is JS
+    assert asdict(JS()) == asdict(GJS(n_views=1))
 
 
 def test_an_option_to_use_groups_is_told():

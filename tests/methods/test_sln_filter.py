@@ -44,7 +44,7 @@ def test_without_noise_and_filter_it_is_cross_entropy(n_classes):
 @CLASSES
 def test_the_burn_in_is_cross_entropy(n_classes):
     b, logits = setting(n_classes)
-    loss = SLNFilter().loss_known(batches.given(logits), b, batches.hyper())
+    loss = SLNFilter().stages()[0].steps[0].loss(batches.given(logits), b, batches.hyper())
     torch.testing.assert_close(loss, plain(b, logits))
 
 
@@ -144,9 +144,9 @@ def test_the_burn_in_has_its_length_and_averaging_reaches_the_engine():
     ("values", "message"),
     [
         ({"sigma": -0.1}, "sigma must be 0 or more, got -0.1"),
-        ({"threshold": 60.0}, r"threshold is a probability in \[0, 1\], got 60.0"),
-        ({"burn_in": -1}, "burn_in counts epochs, 0 or more, got -1"),
-        ({"average": 1.0}, r"average is a decay in \(0, 1\), got 1.0"),
+        ({"threshold": 60.0}, r"threshold must lie in \[0, 1\], got 60.0; 0 keeps every row"),
+        ({"burn_in": -1}, "burn_in must be 0 or more, got -1"),
+        ({"average": 1.0}, r"average must lie in \(0, 1\), got 1.0; pass None for no averaging"),
     ],
 )
 def test_impossible_settings_are_refused(values, message):

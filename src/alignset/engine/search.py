@@ -17,24 +17,42 @@ from alignset.engine.ensemble import Ensemble, Ints
 from alignset.engine.fits import Fits
 from alignset.engine.trainer import Config, Trainer
 from alignset.methods.base import Method
-from alignset.methods.space import Space
+from alignset.methods.space import LISTS, Space, check_space
 from alignset.progress import Progress, silent
 from alignset.rows import Problem
 
 
-def draw_configs(space: Space, n: int, random_state: int | None) -> list[dict[str, float]]:
+def draw_configs(
+    space: Space, n: int, random_state: int | None, *, limits: Mapping[str, str] | None = None
+) -> list[dict[str, float]]:
     """Draw ``n`` configs; the first k of a longer draw are the draw of k.
+
+    Parameters
+    ----------
+    space : mapping
+        Hyperparameter -> a distribution of scipy.stats, or a list of values.
+    n : int
+    random_state : int, optional
+    limits : mapping, optional
+        Values that hyperparameters accept, ``method.all_limits()``; by default those of the
+        learning rate and L2.
 
     Examples
     --------
-    >>> from alignset.methods.space import LogUniform
-    >>> space = {"lr": LogUniform(1e-4, 1e-2)}
+    >>> from scipy.stats import loguniform
+    >>> space = {"lr": loguniform(1e-4, 1e-2), "l2": [0.0, 0.1]}
     >>> draw_configs(space, 2, 0) == draw_configs(space, 3, 0)[:2]
     True
     """
+    check_space(space, Method.all_limits() if limits is None else limits)
     rng = np.random.default_rng(random_state)
-    names = sorted(space)
-    return [{name: space[name].draw(rng) for name in names} for _ in range(n)]
+
+    def draw(name: str) -> float:
+        values = space[name]
+        listed = isinstance(values, LISTS)
+        return float(rng.choice(values) if listed else values.rvs(random_state=rng))
+
+    return [{name: draw(name) for name in sorted(space)} for _ in range(n)]
 
 
 @dataclass(frozen=True)

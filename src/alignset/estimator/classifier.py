@@ -45,7 +45,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Size of the random search, trained as one stack. The first config is the method as it was
         passed; with 1 nothing is searched.
     space : mapping, optional
-        Ranges to search, ``{"lr": LogUniform(1e-4, 1e-2), ...}``; the method's own by default.
+        Where to search, as in scikit-learn's ``RandomizedSearchCV``: a distribution of scipy.stats
+        or a list of values each, ``{"lr": loguniform(1e-4, 1e-2), "l2": [0.0, 0.1]}``; the
+        method's own by default.
     hidden : int, default 100
         Width of the two hidden layers.
     backbone : Backbone, optional
@@ -253,7 +255,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self
 
     def _draws(self, method: Method, seed: int) -> list[dict[str, float]]:
-        return draw_configs(self._space(method), self.n_configs - 1, seed)
+        space, limits = self._space(method), method.all_limits()
+        return draw_configs(space, self.n_configs - 1, seed, limits=limits)
 
     def _trainer(self, method: Method, folds: list[Problem]) -> Trainer:
         n_batches, n_batches_reviewed = count_batches(folds)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from alignset.engine.train import Score
 from alignset.evaluate.ranked import odds_over_fpr
 from alignset.evaluate.validation import HarmonicMean, LogLikelihood
-from alignset.methods import Method, Standard
+from alignset.methods import Method
 from alignset.rows import Problem
 
 ROWS_PER_BATCH = 2000  # of a large data set; a small one is cut into five batches
@@ -22,9 +22,9 @@ def count_batches(problems: Sequence[Problem]) -> tuple[int, int]:
 
 
 def score_of(method: Method) -> Score:
-    """Return what stops and selects: likelihood for Standard, else HM by rank.
+    """Return what stops and selects: likelihood where the method says so, else HM by rank.
 
     Over thresholds, EO is best where all probabilities are alike; and of few rows the likelihood
     varies less than a rank, which pays where the loss itself is that likelihood (docs/beyond).
     """
-    return LogLikelihood() if isinstance(method, Standard) else HarmonicMean(odds_over_fpr)
+    return LogLikelihood() if method.select_by == "likelihood" else HarmonicMean(odds_over_fpr)

@@ -20,12 +20,9 @@ from alignset.labels import (
     UnreviewedGroupWarning,
     UnseenCellWarning,
 )
-from alignset.methods import Alignment, JointAlignment, Method, Standard
+from alignset.methods import Method, Standard
 from alignset.rows import Part
 from alignset.rows.selection import unseen_cells
-
-LEARN_ERRORS = (Alignment, JointAlignment)
-"""Methods that learn from reviewed labels that were wrong; without one Standard stands in."""
 
 
 def method_for(rows: Part, method: Any) -> Method:
@@ -41,7 +38,7 @@ def method_for(rows: Part, method: Any) -> Method:
             "Standard instead. Pass y_true with the reviewed labels, NaN elsewhere.",
             NoReviewWarning,
         )
-    elif isinstance(method, LEARN_ERRORS) and not wrong.any():
+    elif method.learns_errors and not wrong.any():
         _warn(
             "every reviewed label was right, so there is no error to learn from; fitting "
             "Standard instead. Review more rows if errors are expected.",
@@ -91,15 +88,13 @@ def warn_of_switches(
     found: Iterable[Switch], method: Method, classes: Sequence[Any], groups: Sequence[Any]
 ) -> None:
     """Warn of groups in which classes changed places."""
-    ours = isinstance(method, JointAlignment)
-    cure = "raise `prior`, or compare with Standard()" if ours else "or try JointAlignment()"
     for switch in found:
         swaps = [f"{classes[switch.order[k]]!r} where {classes[k]!r} is true" for k in switch.moved]
         _warn(
             f"in group {groups[switch.group]!r} the model predicts {', '.join(swaps)} (by "
             f"{switch.gain:.2f} in probability, standard error {switch.error:.2f}, on "
             f"{switch.n_rows} reviewed rows that did not train it). Review more rows of this "
-            f"group, {cure}.",
+            f"group, {method.if_switched}.",
             LabelSwitchWarning,
         )
 

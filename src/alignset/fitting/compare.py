@@ -12,12 +12,9 @@ import numpy as np
 from alignset.evaluate import Interval, bootstrap
 from alignset.fitting.expectation import Expectation, expect
 from alignset.fitting.held_out import Settings
-from alignset.methods.registry import describe
+from alignset.methods.registry import SIMPLE, describe
 from alignset.model.evaluation import Evaluation, Floats
 from alignset.tables.targets import Targets
-
-SIMPLE = ("standard", "alignment_only", "standard_plus")
-"""What every method is compared with, simplest first."""
 
 MIN_REVIEWED = 20
 """Reviewed rows to compare at all."""

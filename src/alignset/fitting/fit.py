@@ -15,10 +15,10 @@ import pandas as pd
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import network_of
 from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
-from alignset.fitting.compare import SIMPLE, Comparison, can_compare, compare, expected_of
+from alignset.fitting.compare import Comparison, can_compare, compare, expected_of
 from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
 from alignset.fitting.keep import MIN_CELL, keep_evaluation, small_groups
-from alignset.methods.registry import METHODS, describe
+from alignset.methods.registry import SIMPLE, describe
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
 from alignset.review.waves import design_of
@@ -173,7 +173,7 @@ def _training(clf: NoisyLabelClassifier, targets: Targets, settings: Settings) -
     found = clf.search_results_
     best = int(np.argmin(found["rank"]))
     search = {
-        "method": next(n for n, factory in METHODS.items() if factory is type(clf.method_)),
+        "method": clf.method_.name,
         "config": found["config"][best],
         "score": float(found["score"][best]),
         "tried": len(found["config"]),

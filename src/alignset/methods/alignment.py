@@ -14,13 +14,12 @@ Step 2 alternates, 2a first, epoch by epoch. Only theta predicts.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import torch
+from scipy.stats import loguniform
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import LogUniform, Space
 from alignset.rows import Problem
 from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, group_sums
 
@@ -75,14 +74,15 @@ class Alignment(Method):
     supervise_theta: bool = True
     supervise_phi: bool = True
 
-    space: ClassVar[Space] = {
-        name: LogUniform(0.1, 10.0) for name in ("alpha_1", "alpha_2", "gamma")
-    }
-    title: ClassVar[str] = "Alignment (proposed)"
-    reference: ClassVar[str] = "tjandra2023"
-    assumes: ClassVar[str] = "being wrong is a learnable function of x, observed label and group"
-    uses_groups: ClassVar[bool] = True
-    needs_alignment: ClassVar[bool] = True
+    name = "alignment"
+    title = "Alignment (proposed)"
+    reference = "tjandra2023"
+    order = 1
+    assumes = "being wrong is a learnable function of x, observed label and group"
+    uses_groups = True
+    needs_alignment = True
+    learns_errors = True
+    space = {name: loguniform(0.1, 10.0) for name in ("alpha_1", "alpha_2", "gamma")}
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
         """Theta on x; phi, a separate network, on (x, one-hot observed label)."""
@@ -144,7 +144,6 @@ class Alignment(Method):
         return b.group_means(beta, rows).clamp_min(MIN_CLEAN_RATE)
 
     def _rates_on_data(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
-        del h
         return Facts(replica={"clean_rate": self.clean_rate(self.confidence(nets, b), b)})
 
     def confidence(self, nets: Nets, b: Batch) -> Tensor:

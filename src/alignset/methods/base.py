@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import torch
+from scipy.stats import loguniform
 from torch import Tensor
 
 from alignset.labels import UNREVIEWED
-from alignset.methods.space import LogUniform, Space
+from alignset.methods.space import Space, accepts, refusal
 from alignset.rows import Problem
 from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows, softmax
+from alignset.stack.losses import cross_entropy, marginal_cross_entropy
 from alignset.stack.sparse import Block, SparseRows
 
 
@@ -141,6 +143,23 @@ class Batch:
         """Mean over the rows that ``where`` gives weight to (...)."""
         return mean_rows(values, where)
 
+    def mean_apart(self, on_A: Tensor, elsewhere: Tensor) -> Tensor:
+        """Mean over all rows (...) of one loss on A and another elsewhere, both (..., B)."""
+        return self.mean(torch.where(self.aligned > 0, on_A, elsewhere), self.weight)
+
+    def mean_corrected(self, logits: Tensor, column: Tensor) -> Tensor:
+        """Mean over rows of CE on A and -log (T' f)_y~ elsewhere; column is T_iy~ (..., B, K)."""
+        own = marginal_cross_entropy(logits, column)
+        return self.mean_apart(cross_entropy(logits, self.y_known), own)
+
+    def of_seen(self, values: Tensor) -> Tensor:
+        """Return the entry of the observed class (..., B) of values (..., B, K)."""
+        return (values * self.seen_onehot).sum(-1)
+
+    def sums_by_class(self, values: Tensor, rows: Tensor) -> Tensor:
+        """Sum values (..., B, K) over the rows of each true class (..., K, K)."""
+        return (self.true_onehot * rows.unsqueeze(-1)).mT @ values
+
 
 class Hyper:
     """Hyperparameters by name, each a (...) tensor with one value per replica."""
@@ -239,41 +258,98 @@ class Stage:
     average: float | None = None
 
 
+def loss_known(nets: Nets, b: Batch, h: Hyper) -> Tensor:
+    """Mean cross entropy over all rows, true label where reviewed."""
+    return b.mean(cross_entropy(nets.theta(b.x), b.y_known), b.weight)
+
+
+def observed_fit(net: str) -> Loss:
+    """Return what a stage watches that trains ``net`` to predict observed labels."""
+    return lambda nets, b, h: -b.mean(cross_entropy(getattr(nets, net)(b.x), b.y_seen), b.weight)
+
+
 @dataclass(frozen=True)
 class Method(ABC):
-    """A way to learn from noisy labels: networks, losses, stages.
+    """A way to learn from noisy labels: networks, losses, stages, and all there is to know of it.
 
     Float fields of a subclass are hyperparameters and may differ inside a stack; all other fields
-    shape the algorithm and may not. ``lr`` and ``l2`` belong to every method.
+    shape the algorithm and may not. ``lr`` and ``l2`` belong to every method. What the library
+    knows of a method is a class attribute, written without a type, so that it is no field.
+
+    Attributes
+    ----------
+    name : str
+        What users call it; a method of the library without one is not listed.
+    title, assumes : str
+        Name and assumption, for people.
+    reference, also : str, tuple of str
+        Keys of its paper, and of further ones, in ``references.bib``.
+    order : int
+        Where lists show it; methods of one number follow the alphabet.
+    version : int
+        Raise it when the algorithm changes, so that stored results are not taken for new ones.
+    uses_alignment, needs_alignment : bool
+        Whether it learns from reviewed rows, and cannot do without.
+    uses_groups : bool
+    learns_errors : bool
+        Whether it learns from reviewed labels that were wrong, and needs at least one.
+    simplicity : int or None
+        Every method is compared with those that have a number; 1 is the simplest.
+    select_by : "rank" or "likelihood"
+        Validation score that stops and selects it in the estimator.
+    if_switched : str
+        What to do, besides reviewing more, where its classes changed places.
+    predicting : tuple of str
+        Networks whose mean probability predicts.
+    space : mapping
+        Where random search looks, besides ``lr`` and ``l2``.
+    limits : mapping of str to str
+        Values a field accepts, ``"[0, 1); what to do otherwise"``.
     """
 
     lr: float = 1e-3
     l2: float = 1e-3
 
-    space: ClassVar[Space] = {}
+    name: ClassVar[str] = ""
     title: ClassVar[str]
-    reference: ClassVar[str]
     assumes: ClassVar[str]
+    reference: ClassVar[str]
+    also: ClassVar[tuple[str, ...]] = ()
+    order: ClassVar[int] = 100
+    version: ClassVar[int] = 1
     uses_alignment: ClassVar[bool] = True
-    uses_groups: ClassVar[bool] = False
     needs_alignment: ClassVar[bool] = False
+    uses_groups: ClassVar[bool] = False
+    learns_errors: ClassVar[bool] = False
+    simplicity: ClassVar[int | None] = None
+    select_by: ClassVar[Literal["rank", "likelihood"]] = "rank"
+    if_switched: ClassVar[str] = "or try JointAlignment()"
+    predicting: ClassVar[tuple[str, ...]] = ("theta",)
+    space: ClassVar[Space] = {}
+    limits: ClassVar[Mapping[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        for name, limit in self.all_limits().items():
+            value = getattr(self, name)
+            if value is not None and not accepts(limit, value):
+                raise refusal(name, limit, value)
 
     @abstractmethod
     def stages(self) -> tuple[Stage, ...]:
         """Return the algorithm, top to bottom."""
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
-        """Return the networks by name; ``theta`` is the one that predicts."""
-        return {"theta": NetShape((n_features,), n_classes)}
+        """Return the networks by name; by default those that predict, on x."""
+        return dict.fromkeys(self.predicting, NetShape((n_features,), n_classes))
 
     def confidence(self, nets: Nets, b: Batch) -> Tensor:
-        """P(observed label is right) per row (..., B); default: theta's belief in it."""
-        p = softmax(nets.theta(b.x))
-        return (p * b.seen_onehot).sum(-1)
+        """P(observed label is right) per row (..., B); default: what is predicted for it."""
+        return b.of_seen(self.predict(nets, b.x))
 
     def predict(self, nets: Nets, x: Block) -> Tensor:
         """Class probabilities (..., B, K)."""
-        return softmax(nets.theta(x))
+        first, *others = (softmax(getattr(nets, name)(x)) for name in self.predicting)
+        return sum(others, first) / len(self.predicting)
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError where this method cannot be trained on this problem."""
@@ -284,9 +360,26 @@ class Method(ABC):
             )
 
     @classmethod
+    def make(cls, settings: Mapping[str, Any]) -> Self:
+        """Make it from plain settings; one that is made of settings may be a mapping of them."""
+        own, values = {f.name: f.default for f in fields(cls)}, dict(settings)
+        for name, value in settings.items():
+            default: Any = own.get(name)
+            if is_dataclass(default):
+                values[name] = replace(default, **value)  # type: ignore[type-var]
+            elif isinstance(default, float):
+                values[name] = float(value)
+        return cls(**values)
+
+    @classmethod
+    def all_limits(cls) -> dict[str, str]:
+        """Values that fields accept, those of learning rate and L2 among them."""
+        return {"lr": "[0, inf)", "l2": "[0, inf)", **cls.limits}
+
+    @classmethod
     def search_space(cls) -> Space:
         """Where random search looks by default: learning rate, L2 and the method's own ranges."""
-        return {"lr": LogUniform(1e-4, 1e-2), "l2": LogUniform(1e-4, 1e-1), **cls.space}
+        return {"lr": loguniform(1e-4, 1e-2), "l2": loguniform(1e-4, 1e-1), **cls.space}
 
     @classmethod
     def hyperparameters(cls) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ import threading
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -56,13 +55,15 @@ class ConfidentLearning(Method):
     folds: int = 5
     reweight: bool = True
 
-    title: ClassVar[str] = "Confident learning"
-    reference: ClassVar[str] = "northcutt2021"
-    assumes: ClassVar[str] = "the noise depends on the class only"
+    name = "confident"
+    title = "Confident learning"
+    reference = "northcutt2021"
+    order = 20
+    assumes = "the noise depends on the class only"
+    limits = {"folds": "[2, inf)"}
 
     def __post_init__(self) -> None:
-        if self.folds < 2:
-            raise ValueError(f"folds must be at least 2, got {self.folds}.")
+        super().__post_init__()
         if find_spec("cleanlab") is None:
             raise ImportError(
                 "ConfidentLearning needs cleanlab, which is not installed; "
@@ -89,12 +90,10 @@ class ConfidentLearning(Method):
 
     def deal(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Fold of every row (..., B)."""
-        del nets, h
         return Facts(row={"fold": (b.draw.uniform(1, "fold") * self.folds).floor().squeeze(-1)})
 
     def loss_folds(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Sum over folds k of the mean CE of network k over the rows outside fold k."""
-        del h
         losses = [
             b.mean(cross_entropy(net(b.x), b.y_known), b.weight * (b.facts["fold"] != k))
             for k, net in enumerate(self._fold_nets(nets))
@@ -103,13 +102,11 @@ class ConfidentLearning(Method):
 
     def observed_fit(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """How well the fold networks predict observed labels; higher is better."""
-        del h
         losses = [cross_entropy(net(b.x), b.y_seen) for net in self._fold_nets(nets)]
         return -b.mean(torch.stack(losses).mean(0), b.weight)
 
     def keep(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Weight of every row (..., B): zero for a label issue, 1 on A."""
-        del h
         p = [softmax(net(b.x)) for net in self._fold_nets(nets)]
         fold = b.facts["fold"].unsqueeze(-1)
         out_of_fold = torch.stack([(fold == k) * p_k for k, p_k in enumerate(p)]).sum(0)
@@ -127,7 +124,6 @@ class ConfidentLearning(Method):
 
 def loss_kept(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """Mean CE(f(x), known label) over the rows kept."""
-    del h
     return b.mean(cross_entropy(nets.theta(b.x), b.y_known), b.weight * b.facts["keep"])
 
 

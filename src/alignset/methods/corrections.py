@@ -9,13 +9,12 @@ Both are added to CE(f(x), y) on A and divided by the number of rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.stack import cross_entropy, log_softmax, marginal_cross_entropy
+from alignset.stack import cross_entropy, log_softmax
 
 MIN_SINGULAR_VALUE = 0.1
 """T^-1 treats smaller singular values as this one: no loss grows more than tenfold."""
@@ -26,9 +25,7 @@ MAX_LOSS = 16.0
 
 def count_transitions(nets: Nets, b: Batch, h: Hyper) -> Facts:
     """T^ (..., K, K) from the (true, observed) pairs on A, one added to every count."""
-    del nets, h
-    truth = b.true_onehot * b.aligned.unsqueeze(-1)  # (..., B, K)
-    counts = truth.mT @ b.seen_onehot + 1.0
+    counts = b.sums_by_class(b.seen_onehot, b.aligned) + 1.0
     T = counts / counts.sum(-1, keepdim=True)
     return Facts(replica={"T": T, "T_inverse": damped_inverse(T)})
 
@@ -42,16 +39,11 @@ def damped_inverse(T: Tensor) -> Tensor:
 
 def loss_forward(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """[ sum_A CE(f(x), y) + sum_Abar -log (T' f(x))_y~ ] / B."""
-    del h
-    logits = nets.theta(b.x)
-    corrected = marginal_cross_entropy(logits, b.seen_onehot @ b.facts["T"].mT)
-    ce = cross_entropy(logits, b.y_true)
-    return b.mean(torch.where(b.aligned > 0, ce, corrected), b.weight)
+    return b.mean_corrected(nets.theta(b.x), b.seen_onehot @ b.facts["T"].mT)
 
 
 def loss_backward(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """[ sum_A CE(f(x), y) + max(0, sum_Abar (T^-1 l)_y~) ] / B."""
-    del h
     logits = nets.theta(b.x)
     losses = (-log_softmax(logits)).clamp_max(MAX_LOSS)  # (..., B, K)
     corrected = (losses * (b.seen_onehot @ b.facts["T_inverse"])).sum(-1)
@@ -72,10 +64,12 @@ class Forward(Method):
     ['train']
     """
 
-    title: ClassVar[str] = "Forward correction"
-    reference: ClassVar[str] = "patrini2017"
-    assumes: ClassVar[str] = "the noise depends on the class only"
-    needs_alignment: ClassVar[bool] = True
+    name = "forward"
+    title = "Forward correction"
+    reference = "patrini2017"
+    order = 13
+    assumes = "the noise depends on the class only"
+    needs_alignment = True
 
     def stages(self) -> tuple[Stage, ...]:
         """Count T^, then train."""
@@ -105,14 +99,13 @@ class Backward(Method):
 
     warm_epochs: int = 10
 
-    title: ClassVar[str] = "Backward correction"
-    reference: ClassVar[str] = "patrini2017"
-    assumes: ClassVar[str] = "the noise depends on the class only"
-    needs_alignment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.warm_epochs < 1:
-            raise ValueError(f"warm_epochs must be at least 1, got {self.warm_epochs}.")
+    name = "backward"
+    title = "Backward correction"
+    reference = "patrini2017"
+    order = 14
+    assumes = "the noise depends on the class only"
+    needs_alignment = True
+    limits = {"warm_epochs": "[1, inf)"}
 
     def stages(self) -> tuple[Stage, ...]:
         """Count T^, start with the forward loss, go on with the backward one."""

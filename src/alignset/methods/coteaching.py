@@ -9,15 +9,12 @@ Two networks; in every batch each picks the rows of smallest loss for the other 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import Choice, Space
-from alignset.stack import NetShape, cross_entropy, group_sums, softmax
-from alignset.stack.sparse import Block
+from alignset.stack import cross_entropy, group_sums
 
 
 @dataclass(frozen=True)
@@ -44,22 +41,15 @@ class CoTeaching(Method):
     ramp_epochs: int = 10
     per_group: bool = False
 
-    space: ClassVar[Space] = {"exponent": Choice((0.5, 1.0, 2.0))}
-    title: ClassVar[str] = "Co-teaching"
-    reference: ClassVar[str] = "han2018"
-    assumes: ClassVar[str] = "wrong labels are fitted late, so their loss stays large"
-    needs_alignment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not self.exponent > 0:
-            raise ValueError(f"exponent must be positive, got {self.exponent}.")
-        if self.ramp_epochs < 1:
-            raise ValueError(f"ramp_epochs must be at least 1, got {self.ramp_epochs}.")
-
-    def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
-        """Two networks of one shape."""
-        shape = NetShape((n_features,), n_classes)
-        return {"theta": shape, "peer": shape}
+    name = "coteaching"
+    title = "Co-teaching"
+    reference = "han2018"
+    order = 18
+    assumes = "wrong labels are fitted late, so their loss stays large"
+    needs_alignment = True
+    predicting = ("theta", "peer")
+    space = {"exponent": [0.5, 1.0, 2.0]}
+    limits = {"exponent": "(0, inf)", "ramp_epochs": "[1, inf)"}
 
     def stages(self) -> tuple[Stage, ...]:
         """Return one stage that trains both."""
@@ -67,7 +57,6 @@ class CoTeaching(Method):
 
     def estimate(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """rho^ (..., G): share of wrong labels on A, one for all groups unless ``per_group``."""
-        del nets, h
         wrong = 1.0 - b.correct
         rho = b.mean(wrong, b.aligned).unsqueeze(-1)
         if self.per_group:
@@ -104,11 +93,3 @@ class CoTeaching(Method):
         limit = (share * cells.sum(-2) + 1e-4).floor().unsqueeze(-2)
         picked = (limit - before).clamp_min(0.0).minimum(ranked)
         return torch.zeros_like(picked).scatter(-2, order, picked).sum(-1)
-
-    def predict(self, nets: Nets, x: Block) -> Tensor:
-        """Mean of both networks' class probabilities (..., B, K)."""
-        return (softmax(nets.theta(x)) + softmax(nets.peer(x))) / 2
-
-    def confidence(self, nets: Nets, b: Batch) -> Tensor:
-        """Return both networks' mean belief in the observed label (..., B)."""
-        return (self.predict(nets, b.x) * b.seen_onehot).sum(-1)

@@ -14,19 +14,12 @@ Reviewed rows keep cross entropy; they tell alpha, with one pseudo-count.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.stack import (
-    NetShape,
-    binary_cross_entropy,
-    cross_entropy,
-    marginal_cross_entropy,
-    softmax,
-)
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, observed_fit
+from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, softmax
 
 MIN_DIAGONAL = 1e-3
 RATIO = (0.1, 10.0)
@@ -60,18 +53,13 @@ class CSIDN(Method):
     warm_start: int = 5
     posterior: bool = False
 
-    title: ClassVar[str] = "CSIDN"
-    reference: ClassVar[str] = "berthon2021"
-    assumes: ClassVar[str] = "a confidence for every label; wrong labels spread by class only"
-    needs_alignment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.epsilon < 0:
-            raise ValueError(f"epsilon must be 0 or more, got {self.epsilon}.")
-        if not MIN_DIAGONAL < self.cap <= 1:
-            raise ValueError(f"cap is a probability in ({MIN_DIAGONAL}, 1], got {self.cap}.")
-        if self.warm_start < 0:
-            raise ValueError(f"warm_start counts epochs, 0 or more, got {self.warm_start}.")
+    name = "csidn"
+    title = "CSIDN"
+    reference = "berthon2021"
+    order = 10
+    assumes = "a confidence for every label; wrong labels spread by class only"
+    needs_alignment = True
+    limits = {"epsilon": "[0, inf)", "cap": f"({MIN_DIAGONAL}, 1]", "warm_start": "[0, inf)"}
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
         """Theta and naive on x; phi, the confidence, on x or on (x, one-hot observed label)."""
@@ -85,7 +73,7 @@ class CSIDN(Method):
         phi = Step(self.loss_phi, ("phi",))
         step = Step(self.loss_beta_1, ("theta",))
         return (
-            Stage("naive", (naive,), watch=lambda n, b, h: -self.loss_naive(n, b, h)),
+            Stage("naive", (naive,), watch=observed_fit("naive")),
             Stage("confidence", (phi,), "alignment", lambda n, b, h: -self.loss_phi(n, b, h)),
             Stage("warm start", (step,), begin=self.scores, epochs=self.warm_start),
             Stage("train", (Step(self.loss, ("theta",)),), each_epoch=self.mean_diagonal),
@@ -93,12 +81,10 @@ class CSIDN(Method):
 
     def loss_naive(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Mean cross entropy of the naive network against the observed labels, A's too."""
-        del h
         return b.mean(cross_entropy(nets.naive(b.x), b.y_seen), b.weight)
 
     def loss_phi(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Mean loss on A of the network the confidence comes from."""
-        del h
         if self.posterior:
             return b.mean(cross_entropy(nets.phi(b.x), b.y_true), b.aligned)
         logit = nets.phi(b.x, b.seen_onehot).squeeze(-1)
@@ -115,13 +101,11 @@ class CSIDN(Method):
 
     def corrected(self, logits: Tensor, diagonal: Tensor, b: Batch, h: Hyper) -> Tensor:
         """Mean over rows of CE on A and -log (T' f)_y~ elsewhere, T without gradient."""
-        own = marginal_cross_entropy(logits, self.column(diagonal, b, h))
-        ce = cross_entropy(logits, b.y_known)
-        return b.mean(torch.where(b.aligned > 0, ce, own), b.weight)
+        return b.mean_corrected(logits, self.column(diagonal, b, h))
 
     def beta(self, logits: Tensor, b: Batch, h: Hyper) -> Tensor:
         """Beta (..., B): how much likelier the observed label is as observed than as true."""
-        f = self.of_seen(logits.detach(), b)
+        f = b.of_seen(softmax(logits.detach()))
         return (b.facts["n"] / (h.epsilon.unsqueeze(-1) + f)).clamp(*RATIO)
 
     def column(self, diagonal: Tensor, b: Batch, h: Hyper) -> Tensor:
@@ -136,7 +120,7 @@ class CSIDN(Method):
 
     def scores(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Confidence r and n_y~ (..., N), alpha (..., K, K), and mu (..., K) for beta = 1."""
-        r, n = self.confidence(nets, b), self.of_seen(nets.naive(b.x), b)
+        r, n = self.confidence(nets, b), b.of_seen(softmax(nets.naive(b.x)))
         facts = {"alpha": self.alpha(b), "mu": self.mu(r, b, h)}
         return Facts(replica=facts, row={"r": r, "n": n})
 
@@ -154,18 +138,12 @@ class CSIDN(Method):
     @staticmethod
     def alpha(b: Batch) -> Tensor:
         """alpha_ij (..., K, K): share of j among A's wrong labels of class i; diagonal zero."""
-        true = b.true_onehot * b.aligned.unsqueeze(-1)  # (..., N, K)
         off = 1.0 - torch.eye(b.n_classes, dtype=b.weight.dtype, device=b.weight.device)
-        count = (true.mT @ b.seen_onehot + 1.0) * off
+        count = (b.sums_by_class(b.seen_onehot, b.aligned) + 1.0) * off
         return count / count.sum(-1, keepdim=True)
 
     def confidence(self, nets: Nets, b: Batch) -> Tensor:
         """r(x) (..., B): P(the observed label is right | x, observed label)."""
         if self.posterior:
-            return self.of_seen(nets.phi(b.x), b)
+            return b.of_seen(softmax(nets.phi(b.x)))
         return torch.sigmoid(nets.phi(b.x, b.seen_onehot).squeeze(-1))
-
-    @staticmethod
-    def of_seen(logits: Tensor, b: Batch) -> Tensor:
-        """Probability of the observed label (..., B)."""
-        return (softmax(logits) * b.seen_onehot).sum(-1)

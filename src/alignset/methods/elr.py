@@ -8,13 +8,12 @@ The second term pulls predictions towards the memory and so weakens the gradient
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
+from scipy.stats import loguniform, uniform
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import LogUniform, Space, Uniform
 from alignset.stack import cross_entropy, softmax
 
 MARGIN = 1e-4
@@ -41,16 +40,13 @@ class ELR(Method):
     lambda_: float = 3.0
     beta: float = 0.7
 
-    space: ClassVar[Space] = {"lambda_": LogUniform(0.5, 10.0), "beta": Uniform(0.5, 0.99)}
-    title: ClassVar[str] = "ELR"
-    reference: ClassVar[str] = "liu2020elr"
-    assumes: ClassVar[str] = "right labels are learnt before wrong ones"
-
-    def __post_init__(self) -> None:
-        if not self.lambda_ >= 0:
-            raise ValueError(f"lambda_ must not be negative, got {self.lambda_}.")
-        if not 0 <= self.beta < 1:
-            raise ValueError(f"beta must lie in [0, 1), got {self.beta}.")
+    name = "elr"
+    title = "ELR"
+    reference = "liu2020elr"
+    order = 19
+    assumes = "right labels are learnt before wrong ones"
+    space = {"lambda_": loguniform(0.5, 10.0), "beta": uniform(0.5, 0.49)}  # beta to 0.99
+    limits = {"lambda_": "[0, inf)", "beta": "[0, 1)"}
 
     def stages(self) -> tuple[Stage, ...]:
         """Return one stage, with an empty memory at its start."""
@@ -75,5 +71,4 @@ class ELR(Method):
 
 def empty_memory(nets: Nets, b: Batch, h: Hyper) -> Facts:
     """Start with t = 0, and e_y on A."""
-    del nets, h
     return Facts(row={"memory": b.true_onehot})

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
+from scipy.stats import loguniform
 from torch import Tensor
 
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import LogUniform, Space
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, loss_known
 from alignset.stack import cross_entropy, group_sums, log_softmax
 
 MIN_DELTA = 0.1
@@ -54,28 +53,21 @@ class FairGPL(Method):
     warm_up: int = 10
     sign_flip: bool = False
 
-    space: ClassVar[Space] = {"alpha": LogUniform(0.05, 1.0)}
-    title: ClassVar[str] = "Fair GPL"
-    reference: ClassVar[str] = "wang2021"
-    assumes: ClassVar[str] = "noise depends on class and group only"
-    uses_groups: ClassVar[bool] = True
-    needs_alignment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.alpha < 0:
-            raise ValueError(f"alpha must be 0 or more, got {self.alpha}; 0 drops the peer term.")
-        if self.warm_up < 0:
-            raise ValueError(f"warm_up counts epochs, 0 or more, got {self.warm_up}.")
+    name = "fair_gpl"
+    title = "Fair GPL"
+    reference = "wang2021"
+    also = ("liu2020peer",)
+    order = 11
+    assumes = "noise depends on class and group only"
+    uses_groups = True
+    needs_alignment = True
+    space = {"alpha": loguniform(0.05, 1.0)}
+    limits = {"alpha": "[0, inf); 0 drops the peer term", "warm_up": "[0, inf)"}
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the warm-up, of fixed length so that it never ends the training, and the rest."""
-        warm_up = Stage("warm-up", (Step(self.loss_known, ("theta",)),), epochs=self.warm_up)
+        warm_up = Stage("warm-up", (Step(loss_known, ("theta",)),), epochs=self.warm_up)
         return warm_up, Stage("peer loss", (Step(self.loss, ("theta",)),), begin=self.rates)
-
-    def loss_known(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
-        """Mean cross entropy over all rows, true label where reviewed."""
-        del h
-        return b.mean(cross_entropy(nets.theta(b.x), b.y_known), b.weight)
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Cross entropy on A, group peer loss elsewhere, over the number of rows."""
@@ -91,13 +83,12 @@ class FairGPL(Method):
         own = group_sums(cross_entropy(logits, b.y_known), outside)
         delta = b.facts["delta"]
         if self.sign_flip:  # now a small p of the observed label is what is rewarded
-            bounded = group_sums((floored * b.seen_onehot).sum(-1), outside)
+            bounded = group_sums(b.of_seen(floored), outside)
             own = torch.where(delta < 0, bounded, own)
         return ((own - h.alpha.unsqueeze(-1) * peer) / delta).sum(-1)
 
     def rates(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Delta_z (..., G), from A, and q~_z (..., G, K), from the rest."""
-        del nets, h
         outside = b.unaligned_membership
         seen = outside.mT @ b.seen_onehot  # (..., G, K)
         frequency = seen / seen.sum(-1, keepdim=True).clamp_min(1e-12)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
+from scipy.stats import uniform
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import Space, Uniform
 from alignset.stack import log_softmax
 
 HALF_STEP = 2.0**-24
@@ -103,19 +102,16 @@ class GJS(Method):
     n_views: int = 2
     perturbation: Perturbation = Perturbation()
 
-    space: ClassVar[Space] = {"pi": Uniform(0.1, 0.9)}
-    title: ClassVar[str] = "GJS"
-    reference: ClassVar[str] = "englesson2021"
-    assumes: ClassVar[str] = "noise does not depend on x; small perturbations keep the class"
-
-    def __post_init__(self) -> None:
-        if not 0 < self.pi < 1:
-            raise ValueError(
-                f"pi must lie strictly between 0 and 1, got {self.pi}; "
-                "use Standard() for its limit 0, cross entropy."
-            )
-        if self.n_views < 1:
-            raise ValueError(f"n_views must be at least 1, got {self.n_views}; 1 is plain JS.")
+    name = "gjs"
+    title = "GJS"
+    reference = "englesson2021"
+    order = 8
+    assumes = "noise does not depend on x; small perturbations keep the class"
+    space = {"pi": uniform(0.1, 0.8)}  # 0.1 to 0.9
+    limits = {
+        "pi": "(0, 1); use Standard() for its limit 0, cross entropy",
+        "n_views": "[1, inf); 1 is plain JS",
+    }
 
     def stages(self) -> tuple[Stage, ...]:
         """Return one stage on all rows."""
@@ -124,7 +120,6 @@ class GJS(Method):
 
     def spread(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Look at every column once, to size the perturbations."""
-        del nets, h
         return self.perturbation.spread(b)
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
@@ -137,7 +132,7 @@ class GJS(Method):
         lead, (rows, k) = log_p.shape[:-2], b.seen_onehot.shape[-2:]
         log_p = log_p.view(*lead, self.n_views, rows, k)
         own = self.divergence(log_p, b.seen_onehot, h.pi)
-        return b.mean(torch.where(b.aligned > 0, self.cross_entropy(log_p, b), own), b.weight)
+        return b.mean_apart(self.cross_entropy(log_p, b), own)
 
     @staticmethod
     def cross_entropy(log_p: Tensor, b: Batch) -> Tensor:
@@ -154,3 +149,20 @@ class GJS(Method):
         from_label = -(label * log_m).sum(-1)  # KL(e || m)
         from_views = (p * (log_p - log_m.unsqueeze(-3))).sum(-1).mean(-2)  # mean_v KL(p^v || m)
         return (pi * from_label + (1 - pi) * from_views) / (-(1 - pi) * torch.log1p(-pi))
+
+
+@dataclass(frozen=True)
+class JS(GJS):
+    """The plain Jensen-Shannon loss: one view, which is x itself.
+
+    Examples
+    --------
+    >>> JS().n_views
+    1
+    """
+
+    n_views: int = 1
+
+    name = "js"
+    title = "JS"
+    order = 7

@@ -9,13 +9,12 @@ Stage 2    theta, from scratch, on all rows:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.stack import NetShape, cross_entropy, marginal_cross_entropy, softmax
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, observed_fit
+from alignset.stack import NetShape, cross_entropy, softmax
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,12 @@ class GLC(Method):
     counts: bool = False
     per_group: bool = False
 
-    title: ClassVar[str] = "GLC"
-    reference: ClassVar[str] = "hendrycks2018"
-    assumes: ClassVar[str] = "observed label independent of the true one given x"
-    needs_alignment: ClassVar[bool] = True
+    name = "glc"
+    title = "GLC"
+    reference = "hendrycks2018"
+    order = 12
+    assumes = "observed label independent of the true one given x"
+    needs_alignment = True
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
         """Theta, and the network of stage 1."""
@@ -53,28 +54,23 @@ class GLC(Method):
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the noisy network's stage, unless pairs are counted, then theta's."""
-        noisy = Stage("noisy", (Step(loss_noisy, ("noisy",)),), watch=observed_fit)
+        noisy = Stage("noisy", (Step(loss_noisy, ("noisy",)),), watch=observed_fit("noisy"))
         train = Stage("train", (Step(self.loss, ("theta",)),), begin=self.estimate)
         return (train,) if self.counts else (noisy, train)
 
     def estimate(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """C^ (..., G, K, K), one for all groups unless ``per_group``."""
-        del h
         seen = b.seen_onehot if self.counts else softmax(nets.noisy(b.x))
-        pooled = _row_means(_sums_by_class(seen, b, b.aligned), torch.eye(b.n_classes).to(b.weight))
+        pooled = _row_means(b.sums_by_class(seen, b.aligned), torch.eye(b.n_classes).to(b.weight))
         if not self.per_group:
             return Facts(replica={"C_hat": pooled.unsqueeze(-3)})
         groups = [b.membership[..., g] * (b.aligned > 0) for g in range(b.n_groups)]
-        own = [_row_means(_sums_by_class(seen, b, rows), pooled) for rows in groups]
+        own = [_row_means(b.sums_by_class(seen, rows), pooled) for rows in groups]
         return Facts(replica={"C_hat": torch.stack(own, dim=-3)})
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """[ sum_A CE(f(x), y) + sum_Abar -log (C^' f(x))_y~ ] / B."""
-        del h
-        logits = nets.theta(b.x)
-        corrected = marginal_cross_entropy(logits, self.likelihood(b))
-        ce = cross_entropy(logits, b.y_true)
-        return b.mean(torch.where(b.aligned > 0, ce, corrected), b.weight)
+        return b.mean_corrected(nets.theta(b.x), self.likelihood(b))
 
     def likelihood(self, b: Batch) -> Tensor:
         """C^_{k, y~}: how likely the observed label is under each class k (..., B, K)."""
@@ -88,19 +84,7 @@ class GLC(Method):
 
 def loss_noisy(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """Mean over Abar of CE(noisy(x), y~)."""
-    del h
     return b.mean(cross_entropy(nets.noisy(b.x), b.y_seen), b.unaligned)
-
-
-def observed_fit(nets: Nets, b: Batch, h: Hyper) -> Tensor:
-    """How well the noisy network predicts observed labels; higher is better."""
-    del h
-    return -b.mean(cross_entropy(nets.noisy(b.x), b.y_seen), b.weight)
-
-
-def _sums_by_class(values: Tensor, b: Batch, rows: Tensor) -> Tensor:
-    """Sum values (..., B, K) over the rows of each true class (..., K, K)."""
-    return (b.true_onehot * rows.unsqueeze(-1)).mT @ values
 
 
 def _row_means(sums: Tensor, otherwise: Tensor) -> Tensor:

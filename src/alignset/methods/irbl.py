@@ -9,12 +9,11 @@ Stage 3    theta         min of  mean_i w_i CE(f(x_i), y~_i, or y_i on A)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from alignset.methods.base import Batch, Facts, Hyper, Loss, Method, Nets, Stage, Step
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, observed_fit
 from alignset.stack import NetShape, cross_entropy
 
 
@@ -36,14 +35,13 @@ class IRBL(Method):
 
     cap: float = 10.0
 
-    title: ClassVar[str] = "IRBL"
-    reference: ClassVar[str] = "nodet2021"
-    assumes: ClassVar[str] = "A covers the data; any change of P(label | x)"
-    needs_alignment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not self.cap > 0:
-            raise ValueError(f"cap must be positive, got {self.cap}; 10.0 is the default.")
+    name = "irbl"
+    title = "IRBL"
+    reference = "nodet2021"
+    order = 15
+    assumes = "A covers the data; any change of P(label | x)"
+    needs_alignment = True
+    limits = {"cap": "(0, inf]; 10.0 is the default"}
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
         """Theta, and the two classifiers whose ratio is the weight."""
@@ -52,14 +50,10 @@ class IRBL(Method):
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the two classifiers' stages, then theta's."""
+        trusted, untrusted = Step(loss_trusted, ("trusted",)), Step(loss_untrusted, ("untrusted",))
         return (
-            Stage(
-                "trusted",
-                (Step(loss_trusted, ("trusted",)),),
-                rows="alignment",
-                watch=_negated(loss_trusted),
-            ),
-            Stage("untrusted", (Step(loss_untrusted, ("untrusted",)),), watch=observed_fit),
+            Stage("trusted", (trusted,), "alignment", lambda n, b, h: -loss_trusted(n, b, h)),
+            Stage("untrusted", (untrusted,), watch=observed_fit("untrusted")),
             Stage("train", (Step(loss_weighted, ("theta",)),), begin=self.weights),
         )
 
@@ -74,28 +68,15 @@ class IRBL(Method):
 
 def loss_trusted(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """Mean over A of CE(trusted(x), y)."""
-    del h
     return b.mean(cross_entropy(nets.trusted(b.x), b.y_true), b.aligned)
 
 
 def loss_untrusted(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """Mean over Abar of CE(untrusted(x), y~)."""
-    del h
     return b.mean(cross_entropy(nets.untrusted(b.x), b.y_seen), b.unaligned)
 
 
 def loss_weighted(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """Mean over all rows of w_i CE(f(x_i), known label)."""
-    del h
     ce = cross_entropy(nets.theta(b.x), b.y_known)
     return b.mean(b.facts["importance"] * ce, b.weight)
-
-
-def observed_fit(nets: Nets, b: Batch, h: Hyper) -> Tensor:
-    """How well the untrusted network predicts observed labels; higher is better."""
-    del h
-    return -b.mean(cross_entropy(nets.untrusted(b.x), b.y_seen), b.weight)
-
-
-def _negated(loss: Loss) -> Loss:
-    return lambda nets, b, h: -loss(nets, b, h)

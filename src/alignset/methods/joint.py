@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
+from scipy.stats import loguniform
 from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import LogUniform, Space
 from alignset.stack import NetShape, cross_entropy, log_softmax
 
 START_RIGHT = 0.9
@@ -74,23 +73,25 @@ class JointAlignment(Method):
     equal_groups: bool = False
     by_likelihood: bool = True
 
-    space: ClassVar[Space] = {
-        "alpha": LogUniform(0.03, 1.0),
-        "gamma": LogUniform(0.03, 1.0),
-        "prior": LogUniform(0.3, 10.0),
+    name = "joint"
+    title = "Joint alignment"
+    reference = "alignset"
+    also = ("tjandra2023", "goldberger2017", "hendrycks2018", "berthon2021")
+    order = 2
+    assumes = "class and error are learnable functions of x; A anchors the error"
+    uses_groups = True
+    needs_alignment = True
+    learns_errors = True
+    if_switched = "raise `prior`, or compare with Standard()"
+    space = {
+        "alpha": loguniform(0.03, 1.0),
+        "gamma": loguniform(0.03, 1.0),
+        "prior": loguniform(0.3, 10.0),
     }
-    title: ClassVar[str] = "Joint alignment"
-    reference: ClassVar[str] = "alignset"
-    assumes: ClassVar[str] = "class and error are learnable functions of x; A anchors the error"
-    uses_groups: ClassVar[bool] = True
-    needs_alignment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "gamma", "prior"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)}.")
-        if self.pooling <= 0:
-            raise ValueError(f"pooling counts rows and must be above 0, got {self.pooling}.")
+    limits = {
+        **dict.fromkeys(("alpha", "gamma", "prior"), "[0, inf)"),
+        "pooling": "(0, inf); it counts rows",
+    }
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
         """Theta on x; phi, a separate network, on x, with K x K outputs."""
@@ -120,7 +121,6 @@ class JointAlignment(Method):
 
     def likelihood(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Mean log P(y, y~ | x) of reviewed rows: what stops and selects."""
-        del h
         ce = cross_entropy(nets.theta(b.x), b.y_known)
         return b.mean(log_error(self.log_transition(nets, b), b) - ce, b.aligned)
 
@@ -152,7 +152,6 @@ class JointAlignment(Method):
 
     def count(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """T^ (..., G, K, K), the transition matrix of each group, and |A| (...)."""
-        del nets
         pairs = b.true_onehot.mT.unsqueeze(-2) * b.seen_onehot.mT.unsqueeze(-3)
         flat = b.aligned_membership.mT @ pairs.flatten(-3, -2).mT  # (..., G, K*K)
         counts = flat.reshape(*flat.shape[:-1], b.n_classes, b.n_classes)

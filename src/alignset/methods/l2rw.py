@@ -10,7 +10,6 @@ Every step asks of each unreviewed row: had it counted epsilon more, would the l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -47,10 +46,12 @@ class LearningToReweight(Method):
     balanced: bool = True
     per_group: bool = False
 
-    title: ClassVar[str] = "Learning to reweight"
-    reference: ClassVar[str] = "ren2018"
-    assumes: ClassVar[str] = "rows whose gradient opposes that of A are wrong"
-    needs_alignment: ClassVar[bool] = True
+    name = "l2rw"
+    title = "Learning to reweight"
+    reference = "ren2018"
+    order = 16
+    assumes = "rows whose gradient opposes that of A are wrong"
+    needs_alignment = True
 
     def stages(self) -> tuple[Stage, ...]:
         """Return one stage on all rows."""
@@ -58,7 +59,6 @@ class LearningToReweight(Method):
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """[ sum_A CE(f(x), y) + sum_Abar w_i CE(f(x), y~) ] / B."""
-        del h
         logits = nets.theta(b.x)
         help_a = self.helpfulness(nets, b, logits.detach())
         w = help_a / b.mean(help_a, b.unaligned).unsqueeze(-1).clamp_min(1e-12)

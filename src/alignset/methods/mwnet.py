@@ -10,7 +10,6 @@ with grad l_i taken at theta, grad L_A at theta', and the new Theta in the last 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -43,14 +42,13 @@ class MetaWeightNet(Method):
 
     virtual_lr: float = 0.1
 
-    title: ClassVar[str] = "Meta-Weight-Net"
-    reference: ClassVar[str] = "shu2019"
-    assumes: ClassVar[str] = "wrong labels show in the size of their loss"
-    needs_alignment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not self.virtual_lr >= 0:
-            raise ValueError(f"virtual_lr must not be negative, got {self.virtual_lr}.")
+    name = "mwnet"
+    title = "Meta-Weight-Net"
+    reference = "shu2019"
+    order = 17
+    assumes = "wrong labels show in the size of their loss"
+    needs_alignment = True
+    limits = {"virtual_lr": "[0, inf)"}
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
         """Theta on x; V, called ``weight``, on one number."""
@@ -70,7 +68,6 @@ def row_weight(nets: Nets, b: Batch, ce: Tensor) -> Tensor:
 
 def loss_weighted(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """L(theta; w): mean over all rows of w_i CE(f(x_i), known label)."""
-    del h
     ce = cross_entropy(nets.theta(b.x), b.y_known)
     return b.mean(row_weight(nets, b, ce).detach() * ce, b.weight)
 

@@ -13,14 +13,13 @@ Reviewed rows keep cross entropy against the true label throughout.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
+from scipy.stats import loguniform
 from torch import Tensor
 
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import LogUniform, Space
-from alignset.stack import NetShape, cross_entropy, marginal_cross_entropy, softmax
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, loss_known
+from alignset.stack import NetShape, cross_entropy, softmax
 
 ROWS_PER_PART = 10
 """A part starts as a random average of about this many rows."""
@@ -62,19 +61,14 @@ class Parts(Method):
     reweight: bool = False
     revise: bool = False
 
-    space: ClassVar[Space] = {"prior": LogUniform(0.1, 10.0)}
-    title: ClassVar[str] = "Transition (PTD)"
-    reference: ClassVar[str] = "xia2020"
-    assumes: ClassVar[str] = "noise depends on class and on parts that rows are made of"
-    needs_alignment: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not self.prior > 0:
-            raise ValueError(f"prior is a pseudo-count above 0, got {self.prior}.")
-        if self.n_parts < 1:
-            raise ValueError(f"n_parts must be at least 1, got {self.n_parts}.")
-        if self.warm_up < 0:
-            raise ValueError(f"warm_up counts epochs, 0 or more, got {self.warm_up}.")
+    name = "parts"
+    title = "Transition (PTD)"
+    reference = "xia2020"
+    order = 9
+    assumes = "noise depends on class and on parts that rows are made of"
+    needs_alignment = True
+    space = {"prior": loguniform(0.1, 10.0)}
+    limits = {"prior": "(0, inf)", "n_parts": "[1, inf)", "warm_up": "[0, inf)"}
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
         """Theta on x; for the revision D too, as a network whose only input is a constant."""
@@ -83,25 +77,18 @@ class Parts(Method):
 
     def stages(self) -> tuple[Stage, ...]:
         """Return warm-up, training with a fixed T, and the revision where asked for."""
-        warm_up = Stage("warm-up", (Step(self.loss_known, ("theta",)),), epochs=self.warm_up)
+        warm_up = Stage("warm-up", (Step(loss_known, ("theta",)),), epochs=self.warm_up)
         train = Stage("train", (Step(self.loss, ("theta",)),), begin=self.estimate)
         step = Step(self.loss_revised, ("theta", "delta"))
         revision = Stage("revision", (step,), begin=self.start_of_revision)
         return (warm_up, train, revision) if self.revise else (warm_up, train)
 
-    def loss_known(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
-        """Mean cross entropy over all rows, true label where reviewed."""
-        del h
-        return b.mean(cross_entropy(nets.theta(b.x), b.y_known), b.weight)
-
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Cross entropy on A, corrected by T elsewhere; w is a constant."""
-        del h
         return self.corrected(nets.theta(b.x), b.facts["column"], b, attached=False)
 
     def loss_revised(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Cross entropy on A, corrected by T + D elsewhere; w is differentiated."""
-        del h
         delta = _square(self.output(nets, b) - b.facts["D_0"], b.n_classes)
         revised = (b.facts["T"] + REVISION * delta).abs()  # (..., B, K, K)
         revised = revised / revised.sum(-1, keepdim=True).clamp_min(TINY)
@@ -109,20 +96,17 @@ class Parts(Method):
 
     def corrected(self, logits: Tensor, column: Tensor, b: Batch, *, attached: bool) -> Tensor:
         """Mean over rows of CE on A and, elsewhere, -log (T' f)_y~ or w CE."""
-        ce = cross_entropy(logits, b.y_known)
-        if self.reweight:
-            w = self.weight(logits, column, b)
-            own = (w if attached else w.detach()) * ce
-        else:
-            own = marginal_cross_entropy(logits, column)
-        return b.mean(torch.where(b.aligned > 0, ce, own), b.weight)
+        if not self.reweight:
+            return b.mean_corrected(logits, column)
+        ce, w = cross_entropy(logits, b.y_known), self.weight(logits, column, b)
+        return b.mean_apart(ce, (w if attached else w.detach()) * ce)
 
     @staticmethod
     def weight(logits: Tensor, column: Tensor, b: Batch) -> Tensor:
         """Return w = f_y~ / (T' f)_y~ of every row (..., B), capped."""
         f = softmax(logits)
         mixed = (f * column).sum(-1).clamp_min(MIN_SHARE)
-        return ((f * b.seen_onehot).sum(-1) / mixed).clamp_max(MAX_WEIGHT)
+        return (b.of_seen(f) / mixed).clamp_max(MAX_WEIGHT)
 
     @staticmethod
     def column(T: Tensor, b: Batch) -> Tensor:
@@ -174,7 +158,6 @@ class Parts(Method):
 
     def start_of_revision(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Remember what the network for D says untrained, so that D starts at zero."""
-        del h
         return Facts(replica={"D_0": self.output(nets, b)})
 
     @staticmethod

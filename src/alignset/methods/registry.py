@@ -1,4 +1,4 @@
-"""Every method by name, with what to know before choosing it.
+"""Every method by name: what the modules of this folder hold, as their classes describe it.
 
 Clean labels, the bound the paper compares with, is not here: it is ``Standard()`` on
 ``problem.fully_reviewed()``, a protocol and not a method.
@@ -6,82 +6,53 @@ Clean labels, the bound the paper compares with, is not here: it is ``Standard()
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from functools import partial
-from typing import cast
+from importlib import import_module
+from inspect import isabstract
+from pkgutil import iter_modules
 
-from alignset.methods.alignment import Alignment
 from alignset.methods.base import Method
-from alignset.methods.confident import ConfidentLearning
-from alignset.methods.corrections import Backward, Forward
-from alignset.methods.coteaching import CoTeaching
-from alignset.methods.csidn import CSIDN
-from alignset.methods.elr import ELR
-from alignset.methods.fair_gpl import FairGPL
-from alignset.methods.gjs import GJS
-from alignset.methods.glc import GLC
-from alignset.methods.irbl import IRBL
-from alignset.methods.joint import JointAlignment
-from alignset.methods.l2rw import LearningToReweight
-from alignset.methods.mwnet import MetaWeightNet
-from alignset.methods.parts import Parts
 from alignset.methods.references import REFERENCES, Reference
-from alignset.methods.sln_filter import SLNFilter
-from alignset.methods.standard import AlignmentOnly, Standard, StandardPlus
-
-Factory = Callable[..., Method]
-"""What makes a method when it is called: its class, or the class with a setting made."""
-
-METHODS: Mapping[str, Factory] = {
-    "alignment": Alignment,
-    "joint": JointAlignment,
-    "standard": Standard,
-    "standard_plus": StandardPlus,
-    "alignment_only": AlignmentOnly,
-    "sln_filter": SLNFilter,
-    "js": partial(GJS, n_views=1),
-    "gjs": GJS,
-    "parts": Parts,
-    "csidn": CSIDN,
-    "fair_gpl": FairGPL,
-    "glc": GLC,
-    "forward": Forward,
-    "backward": Backward,
-    "irbl": IRBL,
-    "l2rw": LearningToReweight,
-    "mwnet": MetaWeightNet,
-    "coteaching": CoTeaching,
-    "elr": ELR,
-    "confident": ConfidentLearning,
-}
-"""Name -> what makes it: the paper's method, ours, plain cross entropy, the paper's baselines, and
-the methods that others with a reviewed subset use."""
-
-_ALSO = {
-    "sln_filter": ("arpit2017",),
-    "fair_gpl": ("liu2020peer",),
-    "joint": ("tjandra2023", "goldberger2017", "hendrycks2018", "berthon2021"),
-}
-"""What a method takes from a second paper."""
 
 
-def get_method(name: str) -> Factory:
-    """Return what makes the method called ``name``; call it to set its hyperparameters.
+def _find() -> dict[str, type[Method]]:
+    """Import every module beside this one, and return their methods that have a name."""
+    package = sys.modules[__name__.rpartition(".")[0]]
+    names = [f"{package.__name__}.{module.name}" for module in iter_modules(package.__path__)]
+    found: dict[str, type[Method]] = {}
+    for kind in [kind for name in names for kind in vars(import_module(name)).values()]:
+        own = isinstance(kind, type) and issubclass(kind, Method) and "name" in vars(kind)
+        if not own or isabstract(kind):
+            continue
+        other = found.setdefault(kind.name, kind)
+        if other is not kind:
+            raise ValueError(f"{other.__name__} and {kind.__name__} are both named {kind.name!r}.")
+    return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
+
+
+METHODS: Mapping[str, type[Method]] = _find()
+"""Name -> class: the paper's method, ours, plain cross entropy, the paper's baselines, and the
+methods that others with a reviewed subset use."""
+
+_simple = (method for method in METHODS.values() if method.simplicity)
+SIMPLE = tuple(method.name for method in sorted(_simple, key=lambda m: m.simplicity or 0))
+"""What every method is compared with, simplest first."""
+
+
+def get_method(name: str) -> type[Method]:
+    """Return the class of the method called ``name``; call it to set its hyperparameters.
 
     Examples
     --------
     >>> get_method("glc")(per_group=True).title
     'GLC'
     """
-    return METHODS[_known(name)]
-
-
-def _known(name: str) -> str:
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
     if plain in METHODS:
-        return plain
+        return METHODS[plain]
     if plain in ("clean", "clean_labels"):
         raise ValueError(
             f"{name!r} is not a method but Standard() on problem.fully_reviewed(); "
@@ -126,24 +97,30 @@ class Description:
 
 def describe(name: str) -> Description:
     """Return what to know of the method called ``name``."""
-    name = _known(name)
-    factory = METHODS[name]
-    method = cast(type[Method], factory.func if isinstance(factory, partial) else factory)
+    method = get_method(name)
     optional = "option" if "per_group" in (f.name for f in fields(method)) else "no"
     takes = "takes" if method.uses_alignment else "no"
-    paper = REFERENCES[method.reference]
+    paper, *_ = papers_of(name)
     return Description(
-        name,
-        method.title if method is factory else name.upper(),
+        method.name,
+        method.title,
         paper.short,
         paper.year,
         method.assumes,
         "needs" if method.needs_alignment else takes,
         "yes" if method.uses_groups else optional,
-        (method.reference, *_ALSO.get(name, ())),
+        (method.reference, *method.also),
     )
 
 
 def papers_of(name: str) -> list[Reference]:
     """Return the papers to cite for the method called ``name``."""
-    return [REFERENCES[key] for key in describe(name).keys]
+    method = get_method(name)
+    keys = (method.reference, *method.also)
+    missing = [key for key in keys if key not in REFERENCES]
+    if missing:
+        raise ValueError(
+            f"{method.__name__} cites {missing[0]!r}, which is not in references.bib; add its "
+            "BibTeX entry there."
+        )
+    return [REFERENCES[key] for key in keys]

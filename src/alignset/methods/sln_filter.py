@@ -10,12 +10,11 @@ Reviewed rows are always kept, with their true label as target and sigma = 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
+from scipy.stats import loguniform, uniform
 from torch import Tensor
 
-from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import LogUniform, Space, Uniform
+from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step, loss_known
 from alignset.stack import cross_entropy, log_softmax, softmax
 
 
@@ -46,35 +45,25 @@ class SLNFilter(Method):
     burn_in: int = 10
     average: float | None = None
 
-    space: ClassVar[Space] = {"sigma": LogUniform(0.05, 1.0), "threshold": Uniform(0.4, 1.0)}
-    title: ClassVar[str] = "SLN + Filter"
-    reference: ClassVar[str] = "chen2021"
-    assumes: ClassVar[str] = "wrong labels are learned later than right ones"
-
-    def __post_init__(self) -> None:
-        if self.sigma < 0:
-            raise ValueError(f"sigma must be 0 or more, got {self.sigma}; 0 adds no noise.")
-        if not 0 <= self.threshold <= 1:
-            raise ValueError(
-                f"threshold is a probability in [0, 1], got {self.threshold}; 0 keeps every row."
-            )
-        if self.burn_in < 0:
-            raise ValueError(f"burn_in counts epochs, 0 or more, got {self.burn_in}.")
-        if self.average is not None and not 0 < self.average < 1:
-            raise ValueError(
-                f"average is a decay in (0, 1), got {self.average}; pass None for no averaging."
-            )
+    name = "sln_filter"
+    title = "SLN + Filter"
+    reference = "chen2021"
+    also = ("arpit2017",)
+    order = 6
+    assumes = "wrong labels are learned later than right ones"
+    space = {"sigma": loguniform(0.05, 1.0), "threshold": uniform(0.4, 0.6)}  # threshold to 1
+    limits = {
+        "sigma": "[0, inf); 0 adds no noise",
+        "threshold": "[0, 1]; 0 keeps every row",
+        "burn_in": "[0, inf)",
+        "average": "(0, 1); pass None for no averaging",
+    }
 
     def stages(self) -> tuple[Stage, ...]:
         """Return the burn-in, of fixed length so that it never ends the training, and the rest."""
-        burn_in = Stage("burn-in", (Step(self.loss_known, ("theta",)),), epochs=self.burn_in)
+        burn_in = Stage("burn-in", (Step(loss_known, ("theta",)),), epochs=self.burn_in)
         step = Step(self.loss, ("theta",))
         return burn_in, Stage("filter", (step,), average=self.average)
-
-    def loss_known(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
-        """Mean cross entropy over all rows, true label where reviewed."""
-        del h
-        return b.mean(cross_entropy(nets.theta(b.x), b.y_known), b.weight)
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
         """Mean of L_i over the rows kept; zero, without gradient, where none is."""
@@ -90,5 +79,5 @@ class SLNFilter(Method):
     def kept(self, logits: Tensor, b: Batch, h: Hyper) -> Tensor:
         """Whether a row trains (..., B): reviewed, or p(observed label) >= threshold."""
         p = softmax(logits.detach())
-        believed = (p * b.seen_onehot).sum(-1) >= h.threshold.unsqueeze(-1)
+        believed = b.of_seen(p) >= h.threshold.unsqueeze(-1)
         return (b.aligned > 0) | believed

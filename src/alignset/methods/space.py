@@ -1,80 +1,116 @@
-"""Where random search looks: ranges of hyperparameters."""
+"""Where random search looks for a hyperparameter, and which values it accepts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.stats import loguniform, uniform
+
+Space = Mapping[str, Any]
+"""Hyperparameter -> a distribution, ``loguniform(1e-4, 1e-2)``, or a list of values: what
+scikit-learn's ``RandomizedSearchCV`` takes."""
+
+LISTS = (list, tuple, np.ndarray)
+_PLAIN = {"loguniform": "log_uniform", "uniform": "uniform"}
 
 
-@dataclass(frozen=True)
-class LogUniform:
-    """A range sampled evenly on the logarithmic scale.
+def accepts(limit: str, value: float, *, end: bool = False) -> bool:
+    """Tell whether a value lies in a limit; ``end`` says that it is never quite reached.
 
     Examples
     --------
-    >>> 1e-4 <= LogUniform(1e-4, 1e-2).draw(np.random.default_rng(0)) <= 1e-2
-    True
+    >>> accepts("[0, 1)", 0.0), accepts("[0, 1); 0 is off", 1.0), accepts("[0, 1)", 1.0, end=True)
+    (True, False, True)
     """
+    interval = limit.partition(";")[0]
+    low, high = map(float, interval[1:-1].split(","))
+    at_low, at_high = value == low and interval[0] == "[", value == high and interval[-1] == "]"
+    return low < value < high or at_low or at_high or (end and value in (low, high))
 
-    low: float
-    high: float
 
-    def __post_init__(self) -> None:
-        if not 0 < self.low <= self.high:
+def refusal(name: str, limit: str, value: Any) -> ValueError:
+    """Return the error that names what a hyperparameter accepts."""
+    interval, semicolon, advice = limit.partition(";")
+    low, _, high = interval[1:-1].partition(", ")
+    accepted = f"lie in {interval}"
+    if high == "inf":
+        accepted = f"be {low} or more" if interval[0] == "[" else f"be above {low}"
+    return ValueError(f"{name} must {accepted}, got {value}{semicolon}{advice}.")
+
+
+def check_space(space: Space, limits: Mapping[str, str]) -> None:
+    """Refuse what is no range, and ranges of values that ``limits`` does not accept.
+
+    Examples
+    --------
+    >>> check_space({"lr": uniform(-1, 2)}, {"lr": "[0, inf)"})
+    Traceback (most recent call last):
+        ...
+    ValueError: lr must be 0 or more, got uniform(-1, 2).
+    """
+    for name, values in space.items():
+        listed = isinstance(values, LISTS)
+        try:
+            ends = [float(end) for end in (values if listed else values.support())]
+        except AttributeError:
+            ends = []
+        except (TypeError, ValueError):
+            ends = [math.nan]
+        if not ends:
             raise ValueError(
-                f"a log-uniform range needs 0 < low <= high, got {self.low} and {self.high}."
+                f"the space of {name} must be a distribution such as scipy.stats.loguniform(1e-4, "
+                f"1e-2) or a list of one value or more, got {values!r}."
             )
-
-    def draw(self, rng: np.random.Generator) -> float:
-        """Draw one value."""
-        return float(np.exp(rng.uniform(np.log(self.low), np.log(self.high))))
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """A range sampled evenly.
-
-    Examples
-    --------
-    >>> 0.4 <= Uniform(0.4, 1.0).draw(np.random.default_rng(0)) <= 1.0
-    True
-    """
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not self.low <= self.high:
-            raise ValueError(f"a range needs low <= high, got {self.low} and {self.high}.")
-
-    def draw(self, rng: np.random.Generator) -> float:
-        """Draw one value."""
-        return float(rng.uniform(self.low, self.high))
+        shown = values if listed else _show(values)
+        if any(map(math.isnan, ends)):
+            raise ValueError(
+                f"the space of {name} must hold numbers, got {shown}; loguniform takes 0 < low < "
+                "high, and uniform a start and a width above 0."
+            )
+        limit = limits.get(name, "[-inf, inf]")
+        if not all(accepts(limit, end, end=not listed) for end in ends):
+            raise refusal(name, limit, shown)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One of several values.
+def _show(frozen: Any) -> str:
+    given = [*map(str, frozen.args), *(f"{k}={v}" for k, v in frozen.kwds.items())]
+    return f"{frozen.dist.name}({', '.join(given)})"
+
+
+def to_plain(values: Any) -> dict[str, list[float]]:
+    """Return a range as plain data, for :func:`from_plain`."""
+    if isinstance(values, LISTS):
+        return {"choice": [float(value) for value in values]}
+    return {_PLAIN[values.dist.name]: [float(end) for end in values.support()]}
+
+
+def from_plain(plain: Mapping[str, Any]) -> Any:
+    """Make a range of ``{"log_uniform": [low, high]}``, ``{"uniform": ...}``, ``{"choice": ...}``.
 
     Examples
     --------
-    >>> Choice((0.1, 0.5)).draw(np.random.default_rng(0)) in (0.1, 0.5)
-    True
+    >>> to_plain(from_plain({"log_uniform": [0.1, 10.0]}))
+    {'log_uniform': [0.1, 10.0]}
     """
+    if len(plain) == 1:
+        ((kind, values),) = plain.items()
+        if kind == "choice" and values:
+            return [float(value) for value in values]
+        if kind in _PLAIN.values() and len(values) == 2:
+            return _between(*map(float, values), log=kind == "log_uniform")
+    raise ValueError(
+        "a range must be [low, high], {uniform = [low, high]} or {choice = [...]}, "
+        f"got {dict(plain)}."
+    )
 
-    values: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        if not self.values:
-            raise ValueError("a choice needs at least one value, got none.")
-
-    def draw(self, rng: np.random.Generator) -> float:
-        """Draw one value."""
-        return float(rng.choice(self.values))
-
-
-Range = LogUniform | Uniform | Choice
-Space = Mapping[str, Range]
-"""Hyperparameter name -> where to look."""
+def _between(low: float, high: float, *, log: bool) -> Any:
+    if not (low <= high and (low > 0 or not log)):
+        needs = "0 < low <= high on the logarithmic scale" if log else "low <= high"
+        raise ValueError(f"a range needs {needs}, got {low} and {high}.")
+    if low == high:
+        return [low]
+    return loguniform(low, high) if log else uniform(low, high - low)

@@ -10,24 +10,16 @@ Clean labels is Standard on ``problem.fully_reviewed()``: no class, no way for t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
+from scipy.stats import loguniform
 from torch import Tensor
 
-from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
-from alignset.methods.space import LogUniform, Space
+from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step, loss_known
 from alignset.stack import cross_entropy
-
-
-def loss_known(nets: Nets, b: Batch, h: Hyper) -> Tensor:
-    """Mean cross entropy over all rows, true label where reviewed."""
-    del h
-    return b.mean(cross_entropy(nets.theta(b.x), b.y_known), b.weight)
 
 
 def loss_theta(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     """L_theta: mean cross entropy on A against the true label."""
-    del h
     return b.mean(cross_entropy(nets.theta(b.x), b.y_true), b.aligned)
 
 
@@ -47,9 +39,13 @@ class Standard(Method):
     ['train']
     """
 
-    title: ClassVar[str] = "Standard"
-    reference: ClassVar[str] = "tjandra2023"
-    assumes: ClassVar[str] = "labels are right"
+    name = "standard"
+    title = "Standard"
+    reference = "tjandra2023"
+    order = 3
+    assumes = "labels are right"
+    simplicity = 1
+    select_by = "likelihood"
 
     def stages(self) -> tuple[Stage, ...]:
         """Return one stage on all rows."""
@@ -66,10 +62,13 @@ class AlignmentOnly(Method):
     'alignment'
     """
 
-    title: ClassVar[str] = "Alignment only"
-    reference: ClassVar[str] = "tjandra2023"
-    assumes: ClassVar[str] = "nothing; ignores the other rows"
-    needs_alignment: ClassVar[bool] = True
+    name = "alignment_only"
+    title = "Alignment only"
+    reference = "tjandra2023"
+    order = 5
+    assumes = "nothing; ignores the other rows"
+    needs_alignment = True
+    simplicity = 2
 
     def stages(self) -> tuple[Stage, ...]:
         """Return one stage on A."""
@@ -93,11 +92,14 @@ class StandardPlus(Method):
 
     gamma: float = 1.0
 
-    space: ClassVar[Space] = {"gamma": LogUniform(0.1, 10.0)}
-    title: ClassVar[str] = "Standard plus"
-    reference: ClassVar[str] = "tjandra2023"
-    assumes: ClassVar[str] = "labels are right; reviewed rows count gamma times"
-    needs_alignment: ClassVar[bool] = True
+    name = "standard_plus"
+    title = "Standard plus"
+    reference = "tjandra2023"
+    order = 4
+    assumes = "labels are right; reviewed rows count gamma times"
+    needs_alignment = True
+    simplicity = 3
+    space = {"gamma": loguniform(0.1, 10.0)}
 
     def stages(self) -> tuple[Stage, ...]:
         """Return one stage on all rows."""

@@ -22,8 +22,6 @@ OPSET, ML_OPSET, IR = 17, 3, 8
 
 TOLERANCE = 1e-5
 EPOCH = "1970-01-01"
-PREDICTING = ("theta", "peer")
-"""Networks whose mean probability predicts; co-teaching alone has the second."""
 
 
 def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False) -> float:
@@ -91,7 +89,7 @@ class _Graph:
         x = self._features(self.model.preprocessing)
         scale = self.model.network
         x = self.add("Div", [self.add("Sub", [x, scale.centre]), scale.spread])
-        nets = [n for n in PREDICTING if n in fits.weights]
+        nets = fits.method.predicting
         last = self._network(nets[0], x)
         for net in nets[1:]:
             last = self.add("Add", [last, self._network(net, x)])

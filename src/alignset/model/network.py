@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from alignset.engine import Fits
 from alignset.engine.ensemble import Ensemble
 from alignset.engine.rows import Kind
 from alignset.methods import Method
-from alignset.methods.gjs import Perturbation
 from alignset.methods.registry import METHODS
 from alignset.rows.scale import Scale
 from alignset.stack import MLP, NetShape
@@ -22,9 +21,6 @@ Arrays = dict[str, NDArray[Any]]
 
 MAX_COUNT, MAX_WIDTH = 10_000, 1 << 31
 """No depth, or number a method counts by, and no width in a model folder is larger."""
-
-_PARTS = {"perturbation": Perturbation}
-"""Settings of methods that are made of settings themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +128,8 @@ class Network:
 
 
 def _name(method: Method) -> str:
-    for name, factory in METHODS.items():
-        if factory is type(method):
-            return name
+    if METHODS.get(method.name) is type(method):
+        return method.name
     raise ValueError(
         f"a model of the method {type(method).__name__} cannot be saved: its code is not "
         "alignset's, and a model folder holds no code."
@@ -142,14 +137,13 @@ def _name(method: Method) -> str:
 
 
 def _method(about: Any) -> Method:
-    factory = METHODS[about["name"]]
-    made = {name: _PARTS[name](**v) for name, v in about["settings"].items() if name in _PARTS}
-    settings = {**about["settings"], **made}
-    plain = [v for name, v in settings.items() if name not in made]
+    kind, settings = METHODS[about["name"]], about["settings"]
+    parts = {f.name for f in fields(kind) if is_dataclass(f.default)}
+    plain = [v for name, v in settings.items() if name not in parts]
     if not all(isinstance(v, bool | int | float | str | None) for v in plain):
         raise ValueError("settings are numbers, names or switches")
     _check_sizes(MAX_COUNT, *(v for v in plain if isinstance(v, int)))
-    return factory(**settings)
+    return kind.make(settings)
 
 
 def _check_sizes(most: int, *sizes: Any) -> None:

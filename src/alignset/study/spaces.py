@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from alignset.study.methods import build_range
+from alignset.methods.space import from_plain
 from alignset.study.section import Section, is_number, read_toml
 
 EVERY_METHOD = "all"
@@ -41,7 +41,7 @@ def _read_range(table: Section, name: str) -> dict[str, Any]:
         raise table.refuse(name, "[low, high], {uniform = [low, high]} or {choice = [...]}")
     plain = {kind: [float(v) for v in values] for kind, values in plain.items()}
     try:
-        build_range(plain)
+        from_plain(plain)
     except ValueError as error:
         raise ValueError(f"{table.where(name)}: {error}") from None
     return plain
