@@ -23,13 +23,13 @@ def where(values, often, seldom):
 
 
 def test_every_fit_is_told_the_probabilities(monkeypatch):
-    told, original = [], NoisyLabelClassifier.fit
+    told, original = [], NoisyLabelClassifier.fit_encoded
 
-    def watched(self, X, y, *, review_probability=None, **options):
-        told.append((len(y), review_probability))
-        return original(self, X, y, review_probability=review_probability, **options)
+    def watched(self, X, *codes, review_probability=None, **options):
+        told.append((len(X), review_probability))
+        return original(self, X, *codes, review_probability=review_probability, **options)
 
-    monkeypatch.setattr(NoisyLabelClassifier, "fit", watched)
+    monkeypatch.setattr(NoisyLabelClassifier, "fit_encoded", watched)
     frame = designed(where(table()["z"], 0.8, 0.2))
     fit(frame, probability="p")
     assert len(told) == 4 * QUICK.folds + 1
