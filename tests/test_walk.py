@@ -1,4 +1,4 @@
-"""The walk of a fit, from what a user calls to the training loop, as docs/architecture.md has it."""
+"""The walk of a fit, from what a user calls to the training loop, as docs/architecture.md says."""
 
 from __future__ import annotations
 
