@@ -80,6 +80,14 @@ def test_two_losses_of_one_output_may_be_differentiated():
     torch.testing.assert_close(first, second)
 
 
+def test_a_second_derivative_is_refused_not_wrong():
+    mlp, shape = MLP(hidden=6), NetShape((3,), 2)
+    params = random_params(mlp, shape)
+    out = mlp.apply(shape, params, random_blocks((3,)))
+    with pytest.raises(RuntimeError, match="have no second derivative"):
+        torch.autograd.grad((out**2).sum(), list(params.values()), create_graph=True)
+
+
 @pytest.mark.parametrize(("depth", "last_relu", "inputs", "outputs"), CASES)
 def test_features_are_the_layer_under_the_outputs(depth, last_relu, inputs, outputs):
     mlp = MLP(hidden=6, depth=depth, last_relu=last_relu)

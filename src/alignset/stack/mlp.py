@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from alignset.stack.kernels import on
+from alignset.stack.kernels.torch import refuse_second_derivative
 from alignset.stack.net import Backbone, NetShape, Params
 from alignset.stack.random import uniform_like
 from alignset.stack.sparse import Block, feature_major
@@ -141,8 +141,8 @@ class _Logits(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        refuse_second_derivative()
         assert ctx.saved_tensors  # complains where weights were changed in between
         wanted = ctx.needs_input_grad[2 : 2 + ctx.n_blocks]
-        return None, None, *ctx.pull_back(grad, wanted)
+        return None, None, *ctx.pull_back(grads[0], wanted)

@@ -16,11 +16,10 @@ import scipy.sparse
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from alignset.stack.kernels import constants
 from alignset.stack.kernels.constants import BETA_1, BETA_2, EPS, PIECES, ROWS, SLAB
-from alignset.stack.kernels.torch import Torch, row_loss
+from alignset.stack.kernels.torch import Torch, refuse_second_derivative, row_loss
 from alignset.stack.threads import alone, share
 from alignset.stack.workspace import borrow
 
@@ -236,11 +235,11 @@ class _WeightedSums(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, None]:
-        (weight,) = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
+        refuse_second_derivative()
+        (weight,), grad = ctx.saved_tensors, grads[0].contiguous()
         out = grad.new_empty(*grad.shape[:2], weight.shape[-1])
-        ctx.call("weighted_sums_gradient", grad.contiguous(), weight, *ctx.sizes, out)
+        ctx.call("weighted_sums_gradient", grad, weight, *ctx.sizes, out)
         return None, out, None
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import softplus
 
 from alignset.stack.kernels import constants
@@ -193,6 +192,16 @@ def _input_grad(g: Tensor, weight: Tensor, block: Any) -> Tensor:
     return torch.bmm(g.reshape(*lead, -1).mT, weight.reshape(*lead, -1)).reshape(block.shape)
 
 
+def refuse_second_derivative() -> None:
+    """Raise where autograd would differentiate a backward pass that leaves it no trace."""
+    # not once_differentiable: autograd.grad walks past the error it leaves, and is silently wrong
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "the losses, sums and MLP of alignset.stack have no second derivative; write such a "
+            "loss with torch operations, on a Module backbone."
+        )
+
+
 def row_loss(loss_and_slope: Any, z: Tensor, shared: Tensor) -> Tensor:
     """Differentiate a loss per row by the slope that comes with it."""
     loss: Tensor = _RowLoss.apply(loss_and_slope, z, shared)  # type: ignore[no-untyped-call]
@@ -209,9 +218,9 @@ class _RowLoss(torch.autograd.Function):
         return loss
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, None]:
-        (slope,) = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
+        refuse_second_derivative()
+        (slope,), (grad,) = ctx.saved_tensors, grads
         return None, slope * (grad.unsqueeze(-2) if slope.dim() > grad.dim() else grad), None
 
 
