@@ -150,11 +150,6 @@ def bmm(a: Tensor, b: Tensor, out: Tensor | None = None, bias: Tensor | None = N
 
     Pieces are ranges of the result's longer axis, chosen by its shape alone, in a stack that is
     trained alone; other stacks have threads of their own.
-
-    Examples
-    --------
-    >>> bmm(torch.ones(1, 2, 3), torch.ones(1, 3, 1), bias=torch.ones(1, 2, 1)).flatten()
-    tensor([4., 4.])
     """
     (n, m, k), p = a.shape, b.shape[2]
     if a.device.type != "cpu" or m * k * p < MIN_WORK or not alone():
