@@ -24,7 +24,7 @@ class CompiledKernels(BuildHookInterface):
         build = runpy.run_path(str(Path(self.root, "src", KERNELS, "build.py")))
         try:
             path = build["compiled"]()
-        except (OSError, subprocess.SubprocessError) as reason:
+        except (OSError, RuntimeError, subprocess.SubprocessError) as reason:
             self.app.display_warning(f"the C kernels were not compiled, torch is used: {reason}")
             return
         # where the processor cannot be told, a wheel copied elsewhere might crash

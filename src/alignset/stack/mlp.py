@@ -78,7 +78,8 @@ class MLP(Backbone):
         """Return the logits (Q, C, B, K): a view of the feature-major (Q, C, K, B)."""
         del shape  # the parameters say it all
         flat = _ordered(params, len(blocks), self.depth)
-        if torch.is_grad_enabled():
+        learning = any(isinstance(t, Tensor) and t.requires_grad for t in (*blocks, *flat))
+        if learning and torch.is_grad_enabled():
             out: Tensor = _Logits.apply(self.last_relu, len(blocks), *blocks, *flat)  # type: ignore[no-untyped-call]
         else:
             out, _ = on(flat[0].device).mlp(self.last_relu, blocks, flat, keep=False)

@@ -83,12 +83,13 @@ def test_whoever_asks_for_c_waits_for_it_and_is_told(undecided, monkeypatch):
     assert f"kernels: C, from {compiled}" in undecided.text
 
 
+@pytest.mark.parametrize("reason", [FileNotFoundError, PermissionError, RuntimeError])
 @pytest.mark.parametrize(("wish", "level"), [("1", logging.WARNING), (None, logging.INFO)])
-def test_without_a_compiler_torch_does_it_and_the_reason_is_told(
-    undecided, monkeypatch, wish, level
+def test_where_c_cannot_be_had_torch_does_it_and_the_reason_is_told(
+    undecided, monkeypatch, wish, level, reason
 ):
     def none():
-        raise FileNotFoundError("no C compiler was found")
+        raise reason("no C compiler was found")
 
     monkeypatch.setattr(build, "compiled", none)
     monkeypatch.setattr(build, "in_background", none)

@@ -123,7 +123,7 @@ def _decided() -> Kernels:
             _log.info("kernels: torch; C is compiled in the background, for the next process")
             return _TORCH
         kernels = C(path)
-    except (OSError, subprocess.SubprocessError) as reason:
+    except (OSError, RuntimeError, subprocess.SubprocessError) as reason:  # no home: RuntimeError
         # nothing is lost but speed; only who asked for C is told aloud
         _log.log(logging.WARNING if wish == "1" else logging.INFO, "kernels: torch; %s", reason)
         return _TORCH

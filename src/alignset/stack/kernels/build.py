@@ -93,9 +93,9 @@ def _processor() -> bytes:
 
 def cache_folder() -> Path:
     """Return where compiled kernels are kept, in the user's cache folder."""
-    home = {"darwin": Path.home() / "Library/Caches", "win32": Path.home() / "AppData/Local"}
+    usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
     named = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
-    return Path(named or home.get(sys.platform, Path.home() / ".cache")) / "alignset" / "kernels"
+    return Path(named or Path.home() / usual) / "alignset" / "kernels"
 
 
 def _private_folder() -> Path:
