@@ -41,10 +41,7 @@ _deciding = threading.Lock()
 
 
 class Kernels(Protocol):
-    """What a module of kernels computes; axes are those of :mod:`alignset.stack.mlp`.
-
-    Q problems, C replicas of each, B rows, D features, H units, K classes, G groups.
-    """
+    """What is computed fast: Q problems, C replicas of each, B rows, D features, H or U units."""
 
     def mlp(
         self, last_relu: bool, blocks: Blocks, flat: Tensors, keep: bool = True
