@@ -24,11 +24,8 @@ from alignset.evaluate.validation import HarmonicMean
 from alignset.stack import MLP, StackedAdam
 
 KINDS = {
-    "networks": ("network", "_BlockedMLP", "_BlockedMLPBackward", "aten::bmm", "aten::baddbmm"),
-    "losses": (
-        "_PairLoss", "_PairLossBackward", "_LogitLoss", "_LogitLossBackward",
-        "_WeightedSums", "_WeightedSumsBackward",
-    ),
+    "networks": ("network", "_Logits", "_LogitsBackward", "aten::bmm", "aten::baddbmm"),
+    "losses": ("_RowLoss", "_RowLossBackward", "_WeightedSums", "_WeightedSumsBackward"),
     "Adam": ("Adam", "aten::lerp_", "aten::addcmul_", "aten::addcdiv_", "aten::sqrt"),
     "gathers, sorting": ("aten::index_select", "aten::sort", "aten::gather", "aten::argsort"),
 }  # fmt: skip

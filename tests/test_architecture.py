@@ -177,6 +177,29 @@ def test_torch_below_the_line_is_caught():
     assert not torch_imports("alignset.stack.mine", offence)
 
 
+def foreign_code(name, source):
+    """Who calls C or Triton: the kernels alone, so that the rest has one way to compute."""
+    if name.startswith("alignset.stack.kernels"):
+        return []
+    found = {module.split(".")[0] for module in imports(name, source)} & {"ctypes", "triton"}
+    return [f"{name} imports {module}" for module in sorted(found)]
+
+
+@each_module
+def test_only_kernels_know_c_and_triton(name, source):
+    assert not foreign_code(name, source)
+
+
+@pytest.mark.parametrize(
+    "offence", ["import ctypes", "from ctypes import CDLL", "def f():\n    import triton.language"]
+)
+def test_foreign_code_outside_the_kernels_is_caught(offence):
+    assert foreign_code("alignset.stack.adam", offence)
+    assert foreign_code("alignset.engine.mine", offence)
+    assert not foreign_code("alignset.stack.kernels.c", offence)
+    assert not foreign_code("alignset.stack.mine", "from alignset.stack.kernels import triton")
+
+
 def neighbouring_methods(name, source):
     parts = name.split(".")
     if parts[1:2] != ["methods"] or len(parts) < 3 or parts[2] in NOT_A_METHOD:

@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from alignset.stack import StackedAdam
-from alignset.stack import adam as adam_module
+from alignset.stack import StackedAdam, kernels
+from alignset.stack.kernels import constants
+from alignset.stack.kernels.torch import Torch
 from alignset.stack.threads import team
 
 Q, C = 2, 3
@@ -126,9 +127,9 @@ def by_feature(tensor):
 
 def walk(make, threads, monkeypatch, native=True, piece=10):
     """Ten steps in single precision; returns the weights."""
-    monkeypatch.setattr(adam_module, "PIECE", piece)
+    monkeypatch.setattr(constants, "PIECE", piece)
     if not native:
-        monkeypatch.setattr(adam_module, "_library", lambda: None)
+        monkeypatch.setattr(kernels, "_decided", Torch)
     g, params, lr, l2 = setting()
     params = {k: make(v.float()) for k, v in params.items()}
     stacked = StackedAdam(params, lr.float(), l2.float())

@@ -65,6 +65,14 @@ def test_binary_cross_entropy_is_finite_for_extreme_logits(target):
     assert torch.autograd.grad(loss.sum(), logit)[0].isfinite().all()
 
 
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_a_second_derivative_is_refused_not_wrong(n_classes):
+    logits = torch.randn(2, 3, 7, n_classes, dtype=torch.float64, requires_grad=True)
+    loss = cross_entropy(logits, torch.zeros(2, 1, 7, dtype=torch.int64))
+    with pytest.raises(RuntimeError, match="have no second derivative"):
+        torch.autograd.grad(loss.sum(), logits, create_graph=True)
+
+
 def test_softmax_and_its_logarithm_equal_torch():
     logits = torch.randn(2, 3, 7, 5)
     torch.testing.assert_close(log_softmax(logits), F.log_softmax(logits, dim=-1))

@@ -2,7 +2,7 @@ import by_hand
 import pytest
 import torch
 
-from alignset.stack import MLP, NetShape
+from alignset.stack import MLP, NetShape, kernels
 
 CASES = [
     pytest.param(depth, last_relu, inputs, outputs, id=f"depth{depth}-{last_relu}-{inputs}")
@@ -78,6 +78,14 @@ def test_two_losses_of_one_output_may_be_differentiated():
     first = torch.autograd.grad(out.sum(), params["w1"], retain_graph=True)[0]
     second = torch.autograd.grad(out.sum(), params["w1"])[0]
     torch.testing.assert_close(first, second)
+
+
+def test_a_second_derivative_is_refused_not_wrong():
+    mlp, shape = MLP(hidden=6), NetShape((3,), 2)
+    params = random_params(mlp, shape)
+    out = mlp.apply(shape, params, random_blocks((3,)))
+    with pytest.raises(RuntimeError, match="have no second derivative"):
+        torch.autograd.grad((out**2).sum(), list(params.values()), create_graph=True)
 
 
 @pytest.mark.parametrize(("depth", "last_relu", "inputs", "outputs"), CASES)
@@ -186,3 +194,23 @@ def test_a_gpu_gives_the_outputs_and_gradients_of_a_cpu(last_relu):
         results.append([out.cpu(), *(g.cpu() for g in grads)])
     for a, b in zip(*results, strict=True):
         torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)
+
+
+def test_a_network_that_does_not_learn_keeps_no_layers(monkeypatch):
+    kept, mlp, shape = [], MLP(hidden=5), NetShape((4,), 3)
+    params = {k: v.detach().float() for k, v in random_params(mlp, shape).items()}
+    x = random_blocks((4,))[0].float()
+    computing = type(kernels.on(x.device))
+    plain = computing.mlp
+
+    def watched(self, last_relu, blocks, flat, keep=True):
+        kept.append(keep)
+        return plain(self, last_relu, blocks, flat, keep)
+
+    monkeypatch.setattr(computing, "mlp", watched)
+    frozen = mlp.apply(shape, params, (x,))
+    learnt = mlp.apply(shape, {k: v.requires_grad_(True) for k, v in params.items()}, (x,))
+    with torch.no_grad():
+        mlp.apply(shape, params, (x,))
+    assert kept == [False, True, False]
+    assert torch.equal(frozen, learnt)

@@ -6,12 +6,11 @@ that rows stay contiguous.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from alignset.stack import rowwise
+from alignset.stack.kernels import on
+from alignset.stack.kernels.torch import row_loss
 
 
 def log_softmax(logits: Tensor) -> Tensor:
@@ -56,48 +55,16 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     """
     if logits.shape[-1] == 2:
         sign = 1.0 - 2.0 * (y == 1).to(logits.dtype)
-        if rowwise.usable(logits[..., 0], sign):
-            return rowwise.pair_loss(logits.transpose(-1, -2), sign)
-        pair: Tensor = _BinaryCrossEntropy.apply(logits.transpose(-1, -2), sign)  # type: ignore[no-untyped-call]
-        return pair
+        return on(logits.device).pair_loss(logits.transpose(-1, -2), sign)
     classes = torch.arange(logits.shape[-1], device=logits.device).unsqueeze(-1)
     onehot = (y.unsqueeze(-2) == classes).to(logits.dtype)
-    loss: Tensor = _CrossEntropy.apply(logits.transpose(-1, -2), onehot)  # type: ignore[no-untyped-call]
-    return loss
+    return row_loss(_class_loss, logits.transpose(-1, -2), onehot)
 
 
-class _BinaryCrossEntropy(torch.autograd.Function):
-    """log(1 + exp(z_other - z_y)) on (..., 2, B): two classes need one number per row."""
-
-    @staticmethod
-    def forward(ctx: Any, z: Tensor, sign: Tensor) -> Tensor:
-        margin = (z[..., 1, :] - z[..., 0, :]).mul_(sign)
-        ctx.save_for_backward(margin, sign)
-        return torch.nn.functional.softplus(margin)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        margin, sign = ctx.saved_tensors
-        g = torch.sigmoid(margin).mul_(sign).mul_(grads[0])
-        out = g.new_empty(*g.shape[:-1], 2, g.shape[-1])
-        out[..., 1, :] = g
-        torch.neg(g, out=out[..., 0, :])
-        return out, None
-
-
-class _CrossEntropy(torch.autograd.Function):
-    """log-sum-exp(z) - z_y, and its derivative softmax(z) - e_y, on (..., K, B)."""
-
-    @staticmethod
-    def forward(ctx: Any, z: Tensor, onehot: Tensor) -> Tensor:
-        log_p = torch.log_softmax(z, dim=-2)
-        ctx.save_for_backward(log_p, onehot)
-        return (log_p * onehot).sum(-2).neg_()
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        log_p, onehot = ctx.saved_tensors
-        return (log_p.exp() - onehot).mul_(grads[0].unsqueeze(-2)), None
+def _class_loss(z: Tensor, onehot: Tensor) -> tuple[Tensor, Tensor]:
+    """log-sum-exp(z) - z_y, and its slope softmax(z) - e_y, on (..., K, B)."""
+    log_p = torch.log_softmax(z, dim=-2)
+    return (log_p * onehot).sum(-2).neg_(), log_p.exp() - onehot
 
 
 def binary_cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
@@ -108,9 +75,7 @@ def binary_cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
     >>> binary_cross_entropy(torch.tensor([0.0, 50.0]), torch.tensor([1.0, 0.0]))
     tensor([ 0.6931, 50.0000])
     """
-    if rowwise.usable(logit, target):
-        return rowwise.logit_loss(logit, target)
-    return torch.nn.functional.softplus(logit) - logit * target
+    return on(logit.device).logit_loss(logit, target)
 
 
 def marginal_cross_entropy(logits: Tensor, likelihood: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from alignset.stack import rowwise
+from alignset.stack.kernels import on
 
 
 def mean_rows(values: Tensor, weight: Tensor) -> Tensor:
@@ -26,9 +26,7 @@ def mean_rows(values: Tensor, weight: Tensor) -> Tensor:
 
 def sum_rows(values: Tensor, weight: Tensor) -> Tensor:
     """Weighted sum over rows, (..., B) -> (...)."""
-    if rowwise.usable(values, weight):
-        return rowwise.weighted_sums(values, weight.unsqueeze(-2)).squeeze(-1)
-    return (values.unsqueeze(-2) @ weight.unsqueeze(-1)).squeeze(-1).squeeze(-1)
+    return on(values.device).weighted_sums(values, weight.unsqueeze(-2)).squeeze(-1)
 
 
 def group_sums(values: Tensor, membership: Tensor) -> Tensor:
@@ -41,9 +39,7 @@ def group_sums(values: Tensor, membership: Tensor) -> Tensor:
     >>> group_sums(torch.tensor([[1.0, 2.0, 3.0]]), membership)
     tensor([[1., 5.]])
     """
-    if membership.shape[-1] and rowwise.usable(values, membership[..., 0]):
-        return rowwise.weighted_sums(values, membership.mT)
-    return (values.unsqueeze(-2) @ membership).squeeze(-2)
+    return on(values.device).weighted_sums(values, membership.mT)
 
 
 _TINY = 1e-12

@@ -10,7 +10,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 import torch
 
@@ -30,12 +30,11 @@ def team(size: int) -> Iterator[None]:
     [0, 1, 2]
     """
     before = getattr(_active, "team", None)
-    with ExitStack() as open_ones:
-        helpers = None
-        if size > 1:
-            pool = ThreadPoolExecutor(size - 1, initializer=torch.set_num_threads, initargs=(1,))
-            helpers = open_ones.enter_context(pool)
-        _active.team = (helpers, size)
+    # a pool starts no thread before there is work for it
+    with ThreadPoolExecutor(
+        max(1, size - 1), initializer=torch.set_num_threads, initargs=(1,)
+    ) as pool:
+        _active.team = (pool, size)
         try:
             yield
         finally:
@@ -53,7 +52,7 @@ def alone() -> bool:
 def share(work: Callable[[int], object], n: int) -> None:
     """Call ``work(0)`` to ``work(n - 1)``, in any order, on the threads of this thread's team."""
     helpers, size = getattr(_active, "team", None) or (None, 1)
-    if helpers is None or n < 2:
+    if helpers is None or min(size, n) < 2:
         for i in range(n):
             work(i)
         return

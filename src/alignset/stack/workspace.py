@@ -19,63 +19,42 @@ from torch import Tensor
 _active = threading.local()
 
 
-class Lease:
-    """Buffers on loan; they go back to their workspace when the lease is dropped."""
-
-    def __init__(self, like: Tensor, pooled: bool = True) -> None:
-        free: list[Tensor] | None = getattr(_active, "free", None)
-        # a GPU allocator keeps memory by itself
-        ours = pooled and like.device.type == "cpu" and like.dtype == torch.float32
-        self._free = free if ours else None
-        self._like = like
-        self._taken: list[Tensor] = []
-
-    def take(self, *shape: int) -> Tensor:
-        """Return an uninitialised tensor of this shape."""
-        if self._free is None:
-            return self._like.new_empty(shape)
-        size = math.prod(shape)
-        fitting = [i for i, buffer in enumerate(self._free) if buffer.numel() >= size]
-        if fitting:
-            at = min(fitting, key=lambda i: self._free[i].numel())  # type: ignore[index]
-            buffer = self._free.pop(at)
-        else:
-            buffer = torch.empty(size, dtype=torch.float32)
-        self._taken.append(buffer)
-        return buffer[:size].view(shape)
-
-    def __del__(self) -> None:
-        if self._free is not None:
-            self._free.extend(self._taken)
-
-
 LARGE = 1 << 18
-"""Sizes of borrowed memory are rounded up to this many floats, so that they meet again."""
+"""Sizes above this many floats are rounded up to multiples of it, so that they meet again."""
+
+LOOSE = 4
+"""A buffer may be this many times larger than what is asked for; stacks shrink while they train."""
 
 
-def borrow(size: int) -> Tensor:
-    """Return ``size`` float32 numbers on the CPU, not initialised.
+def borrow(*shape: int, like: Tensor | None = None) -> Tensor:
+    """Return room for numbers: float32 on the CPU, or ``like`` a tensor; not initialised.
 
-    Inside a workspace their memory comes back by itself once nothing refers to it: for results
-    that are handed on, where a :class:`Lease` would end too early.
+    Inside a workspace memory of the CPU comes back by itself once nothing refers to it.
     """
-    pools: dict[int, list[Tensor]] | None = getattr(_active, "large", None)
-    if pools is None:
-        return torch.empty(size)
-    pool = pools.setdefault(-(-size // LARGE), [])
-    buffer = pool.pop() if pool else torch.empty(-(-size // LARGE) * LARGE)
+    free: list[Tensor] | None = getattr(_active, "free", None)
+    # a GPU allocator keeps memory by itself
+    if like is not None and (like.device.type != "cpu" or like.dtype != torch.float32):
+        return like.new_empty(shape)
+    if free is None:
+        return torch.empty(shape)
+    size = math.prod(shape)
+    fitting = [i for i, b in enumerate(free) if size <= b.numel() <= LOOSE * size]
+    if fitting:
+        buffer = free.pop(min(fitting, key=lambda i: free[i].numel()))
+    else:
+        buffer = torch.empty(size if size < LARGE else -(-size // LARGE) * LARGE)
     # a tensor made from an array holds on to it, and so does every view of the tensor
     array = buffer.numpy()
-    weakref.finalize(array, pool.append, buffer).atexit = False
-    return torch.from_numpy(array)[:size]
+    weakref.finalize(array, free.append, buffer).atexit = False
+    return torch.from_numpy(array)[:size].view(shape)
 
 
 @contextmanager
 def workspace() -> Iterator[None]:
     """Keep buffers between steps inside this block, in this thread."""
-    before = getattr(_active, "free", None), getattr(_active, "large", None)
-    _active.free, _active.large = [], {}
+    before = getattr(_active, "free", None)
+    _active.free = []
     try:
         yield
     finally:
-        _active.free, _active.large = before
+        _active.free = before

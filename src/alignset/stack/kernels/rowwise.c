@@ -4,11 +4,10 @@
    comes once per problem: replica r reads entry r / per. */
 
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-typedef ptrdiff_t Index;
+typedef int64_t Index;
 
 /* exp(x) for x <= 0, to two units in the last place; 2^n is put together from its bits */
 static inline float exp_of(float x) {
@@ -51,24 +50,15 @@ static inline float softplus(float z, float *slope) {
 /* Two classes: log(1 + exp(sign (z_1 - z_0))) of logits z (replicas, 2, rows). */
 void pair_loss(const float *z, const float *sign, Index n, Index per, Index rows,
                float *restrict loss, float *restrict slope) {
-    for (Index r = 0; r < n; r++, z += 2 * rows, loss += rows, slope += rows) {
+    for (Index r = 0; r < n; r++, z += 2 * rows, loss += rows, slope += 2 * rows) {
         const float *s = sign + r / per * rows;
         for (Index b = 0; b < rows; b++) {
             float up;
             loss[b] = softplus(s[b] * (z[rows + b] - z[b]), &up);
-            slope[b] = s[b] * up;
+            slope[rows + b] = s[b] * up;
+            slope[b] = -slope[rows + b];
         }
     }
-}
-
-void pair_gradient(const float *slope, const float *grad, Index n, Index rows,
-                   float *restrict out) {
-    for (Index r = 0; r < n; r++, out += 2 * rows, grad += rows, slope += rows)
-        for (Index b = 0; b < rows; b++) {
-            const float g = slope[b] * grad[b];
-            out[b] = -g;
-            out[rows + b] = g;
-        }
 }
 
 /* One logit: log(1 + exp(z)) - target z. */

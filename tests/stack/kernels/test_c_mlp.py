@@ -1,5 +1,3 @@
-import os
-
 import by_hand
 import pytest
 import torch
@@ -8,35 +6,26 @@ from test_method_contract import check_replicas_do_not_feel_their_neighbours
 
 from alignset.engine import Patience, Trainer
 from alignset.methods import Alignment, CoTeaching, Standard
-from alignset.stack import MLP, NetShape, adam, blocked, native, rowwise, sparse
+from alignset.stack import MLP, NetShape, kernels
+from alignset.stack.kernels import c as compiled
 from alignset.stack.threads import team
 
 Q, C = 2, 3
 
-needs_compiler = pytest.mark.skipif(
-    native._compiler() is None or os.environ.get("ALIGNSET_NATIVE") == "0",
-    reason="needs a C compiler",
-)
-
-
-def forget_libraries():
-    native.library.cache_clear()
-    for module in (adam, blocked, rowwise, sparse):
-        if "_library" in vars(module):
-            module._library.cache_clear()
+needs_c = pytest.mark.skipif(kernels.which() != "c", reason="needs the kernels in C")
 
 
 @pytest.fixture
 def switch_off(monkeypatch):
-    """A function after whose call nothing is compiled any more."""
+    """A function after whose call torch does everything."""
 
     def switch():
         monkeypatch.setenv("ALIGNSET_NATIVE", "0")
-        forget_libraries()
+        kernels._decided.cache_clear()
 
     yield switch
     monkeypatch.undo()
-    forget_libraries()
+    kernels._decided.cache_clear()
 
 
 def random_net(mlp, inputs, outputs, n_rows, own=(), seed=0):
@@ -85,24 +74,24 @@ ODD = [
 ]
 
 
-@needs_compiler
+@needs_c
 @pytest.mark.parametrize(("hidden", "depth", "last_relu", "inputs", "outputs", "rows", "own"), ODD)
 def test_outputs_and_gradients_equal_torch_in_double_precision(
     hidden, depth, last_relu, inputs, outputs, rows, own, switch_off
 ):
     mlp = MLP(hidden, depth, last_relu)
     shape, params, blocks = random_net(mlp, inputs, outputs, rows, own)
-    assert blocked.usable(blocks, tuple(params.values()))
+    assert compiled._can_run(blocks, tuple(params.values()))
     got = outputs_and_gradients(mlp, shape, params, blocks)
     double = {k: v.double() for k, v in params.items()}
     expected = outputs_and_gradients(mlp, shape, double, tuple(b.double() for b in blocks))
     assert_close(got, expected)
     switch_off()
-    assert not blocked.usable(blocks, tuple(params.values()))
+    assert kernels.which() == "torch"
     assert_close(outputs_and_gradients(mlp, shape, params, blocks), got)
 
 
-@needs_compiler
+@needs_c
 def test_outputs_equal_torch_nn():
     mlp = MLP(9, 2, last_relu=False)
     shape, params, blocks = random_net(mlp, (4, 3), 2, 21, own=(1,))
@@ -114,7 +103,7 @@ def test_outputs_equal_torch_nn():
             torch.testing.assert_close(out[q, c], net(x).detach(), atol=1e-4, rtol=1e-5)
 
 
-@needs_compiler
+@needs_c
 def test_inputs_and_weights_may_lie_in_memory_as_they_like():
     mlp = MLP(8)
     shape, params, blocks = random_net(mlp, (5,), 2, 70)
@@ -127,7 +116,7 @@ def test_inputs_and_weights_may_lie_in_memory_as_they_like():
     assert_close(outputs_and_gradients(mlp, shape, params, (wide[..., 2:7],)), got)
 
 
-@needs_compiler
+@needs_c
 def test_a_replica_has_the_same_bits_alone_and_stacked():
     mlp = MLP(10)
     shape, params, blocks = random_net(mlp, (6, 2), 2, 90)
@@ -139,9 +128,9 @@ def test_a_replica_has_the_same_bits_alone_and_stacked():
             assert torch.equal(alone[0, 0], stacked[q, c])
 
 
-@needs_compiler
+@needs_c
 def test_a_team_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr(blocked, "MIN_WORK", 1)
+    monkeypatch.setattr(compiled, "MIN_WORK", 1)
     mlp = MLP(10)
     net = random_net(mlp, (6,), 2, 1100)
     expected = outputs_and_gradients(mlp, *net)
@@ -151,7 +140,7 @@ def test_a_team_of_threads_gives_the_same_bits(monkeypatch):
         assert all(torch.equal(got[name], tensor) for name, tensor in expected.items())
 
 
-@needs_compiler
+@needs_c
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_broken_replica_stays_broken_and_alone(bad):
     mlp = MLP(10)
@@ -166,35 +155,35 @@ def test_a_broken_replica_stays_broken_and_alone(bad):
     assert not broken["logits"][1, 2].isfinite().any()
 
 
-@needs_compiler
+@needs_c
 def test_what_it_cannot_do_is_left_to_torch():
     mlp = MLP(4)
     _, params, blocks = random_net(mlp, (5,), 2, 9)
     flat = tuple(params.values())
-    assert blocked.usable(blocks, flat)
-    assert not blocked.usable((blocks[0].clone().requires_grad_(True),), flat)
-    assert not blocked.usable((blocks[0].double(),), tuple(t.double() for t in flat))
-    assert not blocked.usable((blocks[0][:, :, :0],), flat)
-    assert not blocked.usable((torch.zeros(Q, 1, 3, blocked.MAX_INPUTS),), flat)
+    assert compiled._can_run(blocks, flat)
+    assert not compiled._can_run((blocks[0].clone().requires_grad_(True),), flat)
+    assert not compiled._can_run((blocks[0].double(),), tuple(t.double() for t in flat))
+    assert not compiled._can_run((blocks[0][:, :, :0],), flat)
+    assert not compiled._can_run((torch.zeros(Q, 1, 3, compiled.MAX_INPUTS),), flat)
 
 
-@needs_compiler
+@needs_c
 @pytest.mark.parametrize("method", [Standard(), Alignment()])
 def test_both_paths_train_to_the_same_place(method, switch_off):
     these = [make_problem(n, seed=i) for i, n in enumerate((60, 100))]
     trainer = Trainer(hidden=10, max_epochs=6, stopping=Patience(6), n_jobs=1)
     configs = [{"lr": 1e-3}, {"lr": 1e-2}]
-    compiled = trainer.fit(method, these, configs)
+    fast = trainer.fit(method, these, configs)
     switch_off()
     plain = trainer.fit(method, these, configs)
-    assert torch.equal(compiled.epochs, plain.epochs)
+    assert torch.equal(fast.epochs, plain.epochs)
     for p, problem in enumerate(these):
-        a, b = (f.probability(problem.validation.X, problem=p) for f in (compiled, plain))
+        a, b = (f.probability(problem.validation.X, problem=p) for f in (fast, plain))
         assert abs(a - b).max() < 1e-4
 
 
 @pytest.mark.parametrize("method", [Standard(), Alignment(), CoTeaching()], ids=str)
 def test_the_contract_holds_with_everything_switched_off(method, switch_off):
     switch_off()
-    assert native.library("mlp") is None
+    assert kernels.which() == "torch"
     check_replicas_do_not_feel_their_neighbours(method)

@@ -14,8 +14,7 @@ typedef struct {
 
 static void update(float *restrict p, const float *restrict g, float *restrict m,
                    float *restrict v, int64_t n, float rate, float l2, float root, double beta_1,
-                   double beta_2, float eps)
-{
+                   double beta_2, float eps) {
     const float keep_v = beta_2, take_m = 1.0 - beta_1, take_v = 1.0 - beta_2;
     for (int64_t i = 0; i < n; i++) {
         const float slope = g[i] + l2 * p[i];
@@ -26,9 +25,8 @@ static void update(float *restrict p, const float *restrict g, float *restrict m
 }
 
 // rate is -lr / (1 - beta_1^t) and l2 the decay of each replica, root is 1 / sqrt(1 - beta_2^t)
-void adam(const Piece *pieces, int64_t n, const float *rate, const float *l2, float root,
-          double beta_1, double beta_2, float eps)
-{
+void adam(const Piece *pieces, int64_t n, const float *rate, const float *l2, double root,
+          double beta_1, double beta_2, double eps) {
     for (const Piece *a = pieces; a < pieces + n; a++)
         for (int64_t at = a->first, end; at < a->last; at = end) {
             const int64_t number = at / a->run, replica = a->from + number % a->replicas;

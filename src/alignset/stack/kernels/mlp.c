@@ -1,17 +1,15 @@
 /* Forward and backward pass of a stack of perceptrons, one replica after the other.
 
-   Rows are cut into blocks of ROWS. Within a block a layer is feature-major, (units, ROWS); a whole
-   layer is (blocks, units, ROWS), so that a block of it stays in the first-level cache while the
-   layer above is worked out. The last block may be short; its last vector is then padded, with
-   zeros where it is an input or a gradient, so that padding adds nothing to any sum.
+   Rows are cut into blocks of ROWS (constants.py). Within a block a layer is feature-major, (units,
+   ROWS); a whole layer is (blocks, units, ROWS), so that a block of it stays in the first-level
+   cache while the layer above is worked out. The last block may be short; its last vector is then
+   padded, with zeros where it is an input or a gradient, so that padding adds nothing to any sum.
    No sum depends on how many replicas there are. */
 
-#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-typedef ptrdiff_t Index;
-
-enum { ROWS = 64 };
+typedef int64_t Index;
 
 /* The sums of a tile stay in registers: TALL x WIDE vectors of a layer, SIDE x SIDE of a gradient. */
 #if defined(__AVX512F__)

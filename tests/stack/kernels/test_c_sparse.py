@@ -5,11 +5,13 @@ import pytest
 import scipy.sparse
 import torch
 
-from alignset.stack import native, sparse
+from alignset.stack import kernels
+from alignset.stack.kernels.constants import SLAB
+from alignset.stack.kernels.torch import Torch
 from alignset.stack.sparse import SparseRows, feature_major, take_rows
 from alignset.stack.threads import team
 
-pytestmark = pytest.mark.skipif(native.library("sparse") is None, reason="needs a C compiler")
+pytestmark = pytest.mark.skipif(kernels.which() != "c", reason="needs the kernels in C")
 
 CPU = torch.device("cpu")
 
@@ -65,7 +67,7 @@ def test_the_number_of_threads_changes_no_bit(shape):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_products_without_c_agree(shape, monkeypatch):
     mine = both_products(shape)[0]
-    monkeypatch.setattr(sparse, "_library", lambda: None)
+    monkeypatch.setattr(kernels, "_decided", Torch)
     for a, b in zip(mine, both_products(shape)[0], strict=True):
         torch.testing.assert_close(a, b, rtol=2e-5, atol=2e-5)
         assert a.stride() == b.stride()
@@ -116,5 +118,5 @@ def test_a_product_asks_for_no_dense_copy_of_x(monkeypatch):
     rows = SparseRows([scipy.sparse.random(n_rows, n_columns, 0.02, "csc", np.float32)], CPU)
     rows.add_product(feature_major(torch.zeros(1, 1, 4, n_columns)), torch.zeros(1, 1, 4, n_rows))
     rows.weight_gradient(torch.zeros(1, 1, 4, n_rows))
-    tile = n_rows * sparse.SLAB
+    tile = n_rows * SLAB
     assert sorted(sizes) == sorted([tile, tile, 4 * n_columns])

@@ -1,17 +1,16 @@
 // Sparse rows times dense matrices, for the first layer of a network.
 //
 // A batch is kept by column (CSC): column d is the entries starts[d] .. starts[d + 1] of row[] and
-// value[]. Both products work on one slab of at most 64 units at a time, with the batch's side of
-// the slab laid out as a tile (rows x slab) that stays in the second-level cache: entries touch it
-// at random, while weights and their gradient are read or written once, in order. A slab is the
-// work of one thread, and every element is summed in the order of its column, so results do not
-// depend on who does which slab.
+// value[]. Both products work on one slab of at most SLAB units (constants.py) at a time, with the
+// batch's side of the slab laid out as a tile (rows x slab) that stays in the second-level cache:
+// entries touch it at random, while weights and their gradient are read or written once, in order.
+// A slab is the work of one thread, and every element is summed in the order of its column, so
+// results do not depend on who does which slab.
 
 #include <stdint.h>
 #include <string.h>
 
 #define LANES 16
-#define MOST 64  // units of a slab: four vectors, which stay in registers
 #define AHEAD 6  // entries looked ahead, enough to hide the way to the second-level cache
 
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
@@ -19,12 +18,11 @@ typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias
 #define INLINE static inline __attribute__((always_inline))
 
 // Where the units first, first + 1, .. of a slab end, and how wide its tile is.
-static int64_t width_of(int64_t units, int64_t first)
-{
-    return units - first < MOST ? units - first : MOST;
+static int64_t width_of(int64_t units, int64_t first) {
+    return units - first < SLAB ? units - first : SLAB;
 }
 
-static int slab_of(int64_t width) { return width <= 16 ? 16 : width <= 32 ? 32 : MOST; }
+static int slab_of(int64_t width) { return width <= 16 ? 16 : width <= 32 ? 32 : SLAB; }
 
 // Copy between units (slab x rows, in place) and a tile (rows x slab), few rows at a time.
 #define TRANSPOSED(statement)                                          \
@@ -36,11 +34,10 @@ static int slab_of(int64_t width) { return width <= 16 ? 16 : width <= 32 ? 32 :
 
 INLINE void forward_tile(const int32_t *starts, const int32_t *row, const float *value,
                          int64_t columns, const float *weight, int64_t stride, int64_t width,
-                         float *tile, const int slab)
-{
+                         float *tile, const int slab) {
     const int64_t last = starts[columns] - 1;
     for (int64_t d = 0; d < columns; d++, weight += stride) {
-        lanes w[MOST / LANES] = {{0}};
+        lanes w[SLAB / LANES] = {{0}};
         memcpy(w, weight, 4 * width);
         if (d + 4 < columns)
             for (int k = 0; k < slab; k += LANES) __builtin_prefetch(weight + 4 * stride + k);
@@ -56,10 +53,9 @@ INLINE void forward_tile(const int32_t *starts, const int32_t *row, const float 
 
 INLINE void backward_tile(const int32_t *starts, const int32_t *row, const float *value,
                           int64_t columns, float *gradient, int64_t stride, int64_t width,
-                          const float *tile, const int slab)
-{
+                          const float *tile, const int slab) {
     for (int64_t d = 0; d < columns; d++, gradient += stride) {
-        lanes sum[MOST / LANES] = {{0}};
+        lanes sum[SLAB / LANES] = {{0}};
         if (d + 4 < columns)
             for (int k = 0; k < slab; k += LANES) __builtin_prefetch(gradient + 4 * stride + k, 1);
         for (int64_t j = starts[d]; j < starts[d + 1]; j++) {
@@ -75,20 +71,19 @@ INLINE void backward_tile(const int32_t *starts, const int32_t *row, const float
     switch (slab) {                                                                   \
     case 16: loop(__VA_ARGS__, 16); break;                                            \
     case 32: loop(__VA_ARGS__, 32); break;                                            \
-    default: loop(__VA_ARGS__, MOST);                                                 \
+    default: loop(__VA_ARGS__, SLAB);                                                 \
     }
 
-// out (units x rows) += (x times weight)^T for at most 64 units from the first; weight is
-// (columns x units), tile is room for rows x 64 floats
+// out (units x rows) += (x times weight)^T for at most SLAB units from the first; weight is
+// (columns x units), tile is room for rows x SLAB floats
 void sparse_forward(const int32_t *starts, const int32_t *row, const float *value, int64_t rows,
                     int64_t columns, const float *weight, int64_t units, int64_t first, float *out,
-                    float *tile)
-{
+                    float *tile) {
     const int64_t width = width_of(units, first);
     const int slab = slab_of(width);
     memset(tile, 0, 4 * rows * slab);
-    if (width == MOST)  // a width known when compiled makes the copy of weights four loads
-        forward_tile(starts, row, value, columns, weight + first, units, MOST, tile, MOST);
+    if (width == SLAB)  // a width known when compiled makes the copy of weights four loads
+        forward_tile(starts, row, value, columns, weight + first, units, SLAB, tile, SLAB);
     else
         BY_SLAB(forward_tile, starts, row, value, columns, weight + first, units, width, tile)
     TRANSPOSED(out[(first + h) * rows + b] += tile[b * slab + h])
@@ -97,8 +92,7 @@ void sparse_forward(const int32_t *starts, const int32_t *row, const float *valu
 // gradient (columns x units) = x^T g^T for the same units; g is (units x rows)
 void sparse_backward(const int32_t *starts, const int32_t *row, const float *value, int64_t rows,
                      int64_t columns, const float *g, int64_t units, int64_t first,
-                     float *gradient, float *tile)
-{
+                     float *gradient, float *tile) {
     const int64_t width = width_of(units, first);
     const int slab = slab_of(width);
     if (width < slab) memset(tile, 0, 4 * rows * slab);
@@ -110,8 +104,7 @@ void sparse_backward(const int32_t *starts, const int32_t *row, const float *val
 // every entry of a chosen row. Rows keep their order within a column.
 void sparse_columns(const int32_t *row_starts, const int32_t *column, const float *entry,
                     const int64_t *chosen, int64_t rows, int64_t columns, int32_t *starts,
-                    int32_t *row, float *value)
-{
+                    int32_t *row, float *value) {
     memset(starts, 0, 4 * (columns + 1));
     for (int64_t b = 0; b < rows; b++)
         for (int32_t j = row_starts[chosen[b]]; j < row_starts[chosen[b] + 1]; j++)

@@ -1,0 +1,128 @@
+"""The few computations that training spends its time in, behind one seam.
+
+:func:`on` picks who does them: Triton on a GPU, C on a CPU where it has been compiled, else torch.
+Whoever computes, the results agree to rounding, not in every bit. So the first use of a CPU decides
+for the life of the process, and two fits of one process give the same bits (decision 16).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, device
+
+from alignset.stack.kernels import build, triton
+from alignset.stack.kernels.c import C
+from alignset.stack.kernels.torch import Torch
+
+if TYPE_CHECKING:
+    from alignset.stack.sparse import Block
+
+__all__ = ["Kernels", "on", "which"]
+
+Tensors = Sequence[Tensor]
+Weights = dict[str, Tensor]
+Blocks = Sequence["Block"]
+Step = Callable[[Weights, Tensor], None]
+"""Takes gradients, which it uses up, and the number of the step."""
+PullBack = Callable[[Tensor, tuple[bool, ...]], tuple[Tensor | None, ...]]
+"""Takes the gradient of the logits, and which blocks want one; gives one per block and weight."""
+
+_log = logging.getLogger("alignset")
+_deciding = threading.Lock()
+
+
+class Kernels(Protocol):
+    """What is computed fast: Q problems, C replicas of each, B rows, D features, H or U units."""
+
+    def mlp(
+        self, last_relu: bool, blocks: Blocks, flat: Tensors, keep: bool = True
+    ) -> tuple[Tensor, PullBack]:
+        """Return the logits (Q, C, K, B) and, if asked to ``keep`` it, the way back."""
+
+    def hidden(self, last_relu: bool, blocks: Blocks, flat: Tensors) -> list[Tensor]:
+        """Return every hidden layer (Q, C, H, B)."""
+
+    def linear(
+        self, weights: Tensors, bias: Tensor, blocks: Blocks, out: Tensor, relu: bool
+    ) -> Tensor:
+        """W x + b into ``out`` (Q, C, H, B), then ReLU if asked for."""
+
+    def pair_loss(self, z: Tensor, sign: Tensor) -> Tensor:
+        """log(1 + exp(sign (z_1 - z_0))) per row, of logits (..., 2, B)."""
+
+    def logit_loss(self, z: Tensor, target: Tensor) -> Tensor:
+        """log(1 + exp(z)) - target z per row, of logits (..., B)."""
+
+    def weighted_sums(self, values: Tensor, weight: Tensor) -> Tensor:
+        """Sum (..., B) over rows, by weights (..., G, B)."""
+
+    def adam(
+        self, params: Weights, first: Weights, second: Weights, lr: Tensor, l2: Tensor
+    ) -> Step:
+        """Return what takes a step of Adam."""
+
+    def sparse_product(self, columns: list[Any], wide: Tensor, out: Tensor) -> None:
+        """``out`` (Q, U, B) += (x ``wide``)^T, for weights (Q, D, U)."""
+
+    def sparse_gradient(self, columns: list[Any], g: Tensor) -> Tensor:
+        """Return x^T g^T as (Q, D, U), for the gradient ``g`` (Q, U, B)."""
+
+    def take_rows(self, matrix: Any, rows: NDArray[np.int64]) -> Any:
+        """Return ``matrix[rows]`` of a CSR matrix, by column (CSC)."""
+
+
+_TORCH, _TRITON = Torch(), triton.Triton()
+
+
+def on(where: device) -> Kernels:
+    """Return the kernels for tensors on this device."""
+    if where.type == "cuda" and triton.AVAILABLE:
+        return _TRITON
+    if where.type != "cpu":
+        return _TORCH
+    with _deciding:  # stacks are trained in several threads
+        return _decided()
+
+
+def which(where: str = "cpu") -> str:
+    """Say whose kernels compute on a device: "c", "triton" or "torch".
+
+    Examples
+    --------
+    >>> which() in ("c", "torch")
+    True
+    """
+    return type(on(device(where))).__name__.lower()
+
+
+@cache
+def _decided() -> Kernels:
+    wish = os.environ.get("ALIGNSET_NATIVE")
+    if wish == "0":
+        _log.info("kernels: torch, since ALIGNSET_NATIVE is 0")
+        return _TORCH
+    try:
+        path = build.find()
+        if path is None and wish == "1":
+            _log.info("kernels: compiling C, which takes some seconds (ALIGNSET_NATIVE is 1)")
+            path = build.compiled()
+        if path is None:
+            build.in_background()
+            _log.info("kernels: torch; C is compiled in the background, for the next process")
+            return _TORCH
+        kernels = C(path)
+    except (OSError, RuntimeError, subprocess.SubprocessError) as reason:  # no home: RuntimeError
+        # nothing is lost but speed; only who asked for C is told aloud
+        _log.log(logging.WARNING if wish == "1" else logging.INFO, "kernels: torch; %s", reason)
+        return _TORCH
+    _log.info("kernels: C, from %s", path)
+    return kernels

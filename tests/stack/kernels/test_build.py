@@ -1,0 +1,114 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pooch
+import pytest
+
+from alignset.stack.kernels import build, constants
+
+
+def compiler():
+    try:
+        return build._compiler()
+    except FileNotFoundError:
+        return None
+
+
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="needs a C compiler")
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A folder with a C file, constants and an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    monkeypatch.setattr(sys, "platform", "linux")
+    (tmp_path / "one.c").write_text("int one(void) { return ROWS; }")
+    (tmp_path / "constants.py").write_text('FOR_C = {"ROWS": 7}')
+    return tmp_path
+
+
+@needs_compiler
+def test_a_file_is_compiled_once_and_again_when_anything_changes(sources, monkeypatch):
+    assert build.find() is None
+    first = build.compiled()
+    assert build.find() == first == build.compiled()
+    assert list(build.cache_folder().iterdir()) == [first]
+    found = {first}
+    (sources / "constants.py").write_text('FOR_C = {"ROWS": 8}')
+    assert build.find() is None
+    found.add(build.compiled())
+    (sources / "one.c").write_text("int one(void) { return 1; }")
+    found.add(build.compiled())
+    found.add(build.compiled("-shared -fPIC"))
+    monkeypatch.setattr(build, "_processor", lambda: b"another one")
+    assert build.find() is None  # as on the machine a wheel was copied to
+    found.add(build.compiled())
+    assert len(found) == len(list(build.cache_folder().iterdir())) == 5
+
+
+@needs_compiler
+def test_what_came_with_the_wheel_is_used_first(sources):
+    path = build.compiled()
+    (sources / path.name).write_bytes(path.read_bytes())
+    assert build.find() == sources / path.name
+
+
+@needs_compiler
+def test_what_does_not_compile_leaves_nothing_behind(sources):
+    (sources / "bad.c").write_text("this is not C")
+    with pytest.raises(subprocess.CalledProcessError):
+        build.compiled()
+    assert list(build.cache_folder().iterdir()) == []
+
+
+def test_without_a_compiler_the_reason_is_said(sources, monkeypatch):
+    monkeypatch.setattr(build.shutil, "which", lambda name: None)
+    for attempt in (build.compiled, build.in_background):
+        with pytest.raises(FileNotFoundError, match="no C compiler was found; install gcc"):
+            attempt()
+
+
+@needs_compiler
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+def test_code_others_could_have_changed_is_not_used(sources):
+    build.compiled()
+    build.cache_folder().chmod(0o777)
+    for attempt in (build.compiled, build.find):
+        with pytest.raises(OSError, match="can be written to by others; it must be yours alone"):
+            attempt()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other folders")
+def test_the_cache_folder_is_the_one_that_data_files_are_in(monkeypatch, tmp_path):
+    for named in (None, str(tmp_path)):
+        if named:
+            monkeypatch.setenv("XDG_CACHE_HOME", named)
+        assert build.cache_folder().parent == Path(pooch.os_cache("alignset"))
+
+
+@pytest.mark.parametrize(
+    ("system", "variable", "folder"),
+    [("darwin", None, "Library/Caches"), ("win32", "LOCALAPPDATA", "local"), ("win32", None, "")],
+)
+def test_other_systems_have_their_own_cache_folder(system, variable, folder, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "platform", system)
+    for name in ("LOCALAPPDATA", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    if variable:
+        monkeypatch.setenv(variable, str(tmp_path / folder))
+    expected = tmp_path / (folder or "AppData/Local") / "alignset/kernels"
+    assert build.cache_folder() == expected
+
+
+def test_c_has_no_constant_of_its_own():
+    for source in build.HERE.glob("*.c"):
+        text = source.read_text()
+        for name in constants.FOR_C:
+            assert f"define {name}" not in text
+            assert f"{name} =" not in text
+        for value in ("0.9", "0.999", "1e-8"):
+            assert value not in text
