@@ -193,21 +193,21 @@ def test_bad_options_are_refused(options, said):
         ),
         (
             BIG.set_axis(["obs", "obs"], axis=1),
-            "the table has more than one column 'obs'; rename one of them.",
+            "the table has 2 columns named 'obs'; give every column a name of its own.",
         ),
         (
             BIG.assign(obs=[None, *BIG["obs"][1:]]),
-            "column 'obs' is missing in 1 of 4500 rows, first in row 0; every row needs "
-            "an observed label, so drop those rows.",
+            "column 'obs' is missing in 1 of 4500 rows, first in data row 1; every row "
+            "needs an observed label, so drop those rows.",
         ),
         (
             BIG.assign(sex=[*BIG["sex"][1:], None]),
-            "groups is missing in 1 of 4500 rows, first in row 4499; give those rows a "
-            "group of their own, such as 'unknown', or drop them.",
+            "column 'sex' is missing in 1 of 4500 rows, first in data row 4500; give those rows "
+            "a group of their own, such as 'unknown', or drop them.",
         ),
         (
             BIG.assign(obs=np.linspace(0, 1, 4500)),
-            "column 'obs': y holds 0.0002222716159146477, which is not a class; labels "
+            "column 'obs' holds 0.0002222716159146477, which is not a class; labels "
             "are all strings, all booleans or all whole numbers.",
         ),
     ],

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from alignset.noise.base import Codes, Noise, as_codes, check_groups, count_classes, rate_per_group
+from alignset.labels import Codes
+from alignset.noise.base import Noise, check_groups, count_classes
+from alignset.rows.units import check_codes, share_per_group
 
 COEFFICIENT_SD = 0.33
 
@@ -65,10 +67,10 @@ def flip_by_features(
     >>> noise.y_seen, noise.flipped
     (array([0, 1, 1, 0]), array([False, False,  True,  True]))
     """
-    codes = as_codes(y, "y")
+    codes = check_codes(y, "y")
     features = _check_features(X, len(codes))
     groups, n_groups = check_groups(group, len(codes))
-    rates = rate_per_group(rate, n_groups)
+    rates = share_per_group(rate, n_groups, "noise rate", within="[0, 1)")
     n_classes = count_classes(codes, n_classes)
     rng = np.random.default_rng(random_state)
     w = _check_coefficients(coefficients, features.shape[1], rng)

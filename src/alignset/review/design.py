@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from alignset.rows.review import draw, largest_remainder
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Allocation = Callable[[Any, Any], Floats]
@@ -82,7 +84,7 @@ def allocate(sizes: ArrayLike, weights: ArrayLike, total: int, *, floor: int = 1
     while np.minimum(sizes, floor).sum() > total:
         floor -= 1
     least = np.minimum(sizes, max(floor, 1))
-    return _rounded(_clipped(weights, least, sizes, total), sizes, total)
+    return largest_remainder(_clipped(weights, least, sizes, total), total, sizes)
 
 
 def _clipped(weights: Floats, least: Ints, most: Ints, total: int) -> Floats:
@@ -96,18 +98,6 @@ def _clipped(weights: Floats, least: Ints, most: Ints, total: int) -> Floats:
         else:
             high = middle
     return np.clip(high * weights, least, most)
-
-
-def _rounded(shares: Floats, most: Ints, total: int) -> Ints:
-    """Round down, then give what is left to the largest remainders; ties to the first."""
-    whole = np.floor(shares + 1e-9).astype(np.int64)
-    while whole.sum() > total:  # the slack above rounded several up
-        whole[np.unravel_index(np.argmax(whole - shares), whole.shape)] -= 1
-    rest = np.where(whole < most, shares - whole, -np.inf).reshape(-1)
-    first = np.argsort(-rest, kind="stable")[: total - int(whole.sum())]
-    flat = whole.reshape(-1)
-    flat[first] += 1
-    return flat.reshape(shares.shape)
 
 
 def draw_stratified(stratum: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
@@ -130,12 +120,7 @@ def draw_stratified(stratum: Ints, counts: Ints, rng: np.random.Generator) -> In
     >>> np.bincount(drawn // 50)
     array([2, 1])
     """
-    order = rng.permutation(len(stratum))
-    grouped = order[np.argsort(stratum[order], kind="stable")]
-    size = np.bincount(stratum, minlength=len(counts))
-    start = np.repeat(np.cumsum(size) - size, size)
-    place = np.arange(len(stratum)) - start
-    return rng.permutation(grouped[place < np.repeat(counts, size)])
+    return rng.permutation(draw(stratum, counts, rng))
 
 
 def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:

@@ -11,7 +11,7 @@ import pandas as pd
 import scipy.sparse
 from numpy.typing import NDArray
 
-from alignset.tables.files import check_columns
+from alignset.tables.files import check_names
 from alignset.tables.kinds import Kind, as_levels, as_numbers, first_date
 
 MAX_LEVELS = 40
@@ -104,7 +104,7 @@ class Preprocessing:
             raise ValueError(
                 f"this model reads a DataFrame with named columns, got {type(frame).__name__}."
             )
-        check_columns(self.columns, [str(c) for c in frame.columns], "the table")
+        check_names(self.columns, [str(c) for c in frame.columns], "the table")
         values = [as_numbers(frame[c.name], c.kind, c.origin, first_row) for c in self.numbers]
         gaps = [np.isnan(v) for v in values]
         blocks = [
@@ -172,7 +172,7 @@ class Matrix:
     def transform(self, X: Any) -> Any:
         """Return the matrix as float64; a DataFrame's columns may come in any order."""
         if isinstance(X, pd.DataFrame) and self.names is not None:
-            check_columns(self.names, [str(c) for c in X.columns], "the table")
+            check_names(self.names, [str(c) for c in X.columns], "the table")
             X = X[list(self.names)]
         if not scipy.sparse.issparse(X):
             X = np.asarray(X, dtype=np.float64)
