@@ -96,8 +96,10 @@ def read_groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[An
     return encode_groups(values, len(table), columns=columns)
 
 
-def read_labels(table: pd.DataFrame, label: str, truth: str | None = None) -> EncodedLabels:
-    """Read the observed and true labels; refuse gaps, a single class and unknown true labels.
+def read_labels(
+    table: pd.DataFrame, label: str, truth: str | None = None, *, most: int | None = None
+) -> EncodedLabels:
+    """Read observed and true labels; refuse one class, more than ``most``, and unknown ones.
 
     Examples
     --------
@@ -111,6 +113,11 @@ def read_labels(table: pd.DataFrame, label: str, truth: str | None = None) -> En
         raise ValueError(
             f"column {label!r} has one class, {encoded.classes.tolist()[0]!r}, in all "
             f"{len(table)} rows; a label needs at least two."
+        )
+    if most is not None and len(encoded.classes) > most:
+        raise ValueError(
+            f"column {label!r} has {len(encoded.classes)} different values; a label has at most "
+            f"{most} classes."
         )
     if truth is None:
         return encoded

@@ -78,13 +78,8 @@ class Targets:
 
 def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
     """Read and check the columns that are no features."""
-    labels = read_labels(frame, columns.label, columns.truth)
+    labels = read_labels(frame, columns.label, columns.truth, most=MAX_CLASSES)
     names, group = read_groups(frame, columns.groups)
-    if len(labels.classes) > MAX_CLASSES:
-        raise ValueError(
-            f"column {columns.label!r} has {len(labels.classes)} different values; a label has at "
-            f"most {MAX_CLASSES} classes."
-        )
     if len(names) > MAX_GROUPS:
         raise ValueError(
             f"{' and '.join(map(repr, columns.groups))} make {len(names)} groups, more than "
