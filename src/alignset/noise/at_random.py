@@ -75,7 +75,7 @@ def flip_by_group(
     """
     codes = check_codes(y, "y")
     groups, n_groups = check_groups(group, len(codes))
-    probability = share_per_group(rate, n_groups, "noise rate", within="[0, 1)")[groups]
+    probability = share_per_group(rate, n_groups, "noise rate", below_one=True)[groups]
     n_classes, rng = count_classes(codes, n_classes), np.random.default_rng(random_state)
     # Both draws are made for every row, so that a row's fate does not hang on its neighbours'.
     flipped = rng.random(len(codes)) < probability
@@ -135,5 +135,5 @@ def _check_matrix(matrix: Any, last: int) -> NDArray[np.float64]:
                 f"row {k} of matrix must hold probabilities that sum to 1, got {row.tolist()} "
                 f"with sum {row.sum():g}."
             )
-        check_share(1.0 - row[k], "noise rate", f" for class {k}", within="[0, 1)")
+        check_share(1.0 - row[k], "noise rate", f" for class {k}", below_one=True)
     return transition

@@ -70,7 +70,7 @@ def flip_by_features(
     codes = check_codes(y, "y")
     features = _check_features(X, len(codes))
     groups, n_groups = check_groups(group, len(codes))
-    rates = share_per_group(rate, n_groups, "noise rate", within="[0, 1)")
+    rates = share_per_group(rate, n_groups, "noise rate", below_one=True)
     n_classes = count_classes(codes, n_classes)
     rng = np.random.default_rng(random_state)
     w = _check_coefficients(coefficients, features.shape[1], rng)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from alignset.labels import UNREVIEWED, Codes
+from alignset.labels import UNREVIEWED
 from alignset.rows.features import as_float32
 from alignset.rows.problem import Part, Problem
 from alignset.rows.review import Mask, hold_out, pick, review_counts
 from alignset.rows.table import Table
-from alignset.rows.units import Units, check_share, units_of
+from alignset.rows.units import Codes, Units, check_share, units_of
 
 
 def split(
@@ -146,7 +146,7 @@ def _test_units(table: Table, units: Units, test: float | None, rng: np.random.G
     if table.test is None:
         if test is None:
             return np.zeros(len(units.group), dtype=bool)
-        share = check_share(test, "test share", within="(0, 1)")
+        share = check_share(test, "test share", strict=True)
         return pick(units.group, np.array([round(share * n) for n in units.sizes]), rng)
     official = np.asarray(table.test, dtype=bool)
     tested = np.zeros(len(units.group), dtype=bool)

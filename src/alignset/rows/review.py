@@ -96,7 +96,7 @@ def hold_out(
         raise ValueError(
             f"reviewed has shape {mask.shape} but group has {len(codes)} entries; pass one per row."
         )
-    check_share(share, "validation share", within="(0, 1)")
+    check_share(share, "validation share", strict=True)
     rows = np.flatnonzero(mask)
     held = np.zeros(len(codes), dtype=bool)
     if len(rows):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alignset.labels import Codes, check_complete
+from alignset.labels import Codes as Codes
+from alignset.labels import check_complete
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +69,15 @@ def check_codes(values: Any, name: str, n: int | None = None) -> Codes:
     return codes.astype(np.int64)
 
 
-def check_share(share: float, name: str, where: str = "", *, within: str = "[0, 1]") -> float:
-    """Return ``share`` if it lies in ``within``: ``[0, 1]``, ``(0, 1)`` or ``[0, 1)``."""
+def check_share(
+    share: float, name: str, where: str = "", *, strict: bool = False, below_one: bool = False
+) -> float:
+    """Return ``share`` if it lies in [0, 1], in (0, 1) when ``strict``, or is ``below_one``."""
     value = float(share)
-    inside = 0.0 < value < 1.0 or (value == 0.0 and "[" in within) or (value == 1 and "]" in within)
-    if not inside:
+    ends = (() if strict else (0.0,)) + (() if strict or below_one else (1.0,))
+    if not (0.0 < value < 1.0 or value in ends):
         percent = value if 1.0 < value < 100.0 else 10.0
+        within = f"{'(' if strict else '['}0, 1{')' if strict or below_one else ']'}"
         raise ValueError(
             f"{name} must lie in {within}, got {value}{where}; "
             f"write {percent / 100:g} for {percent:g} %."
@@ -82,17 +86,17 @@ def check_share(share: float, name: str, where: str = "", *, within: str = "[0, 
 
 
 def share_per_group(
-    share: float | Sequence[float], n_groups: int, name: str, *, within: str = "[0, 1]"
+    share: float | Sequence[float], n_groups: int, name: str, *, below_one: bool = False
 ) -> NDArray[np.float64]:
     """Return one checked share per group, of one for all or one for each."""
     if np.ndim(share) == 0:
-        return np.full(n_groups, check_share(float(np.asarray(share)), name, within=within))
+        return np.full(n_groups, check_share(float(np.asarray(share)), name, below_one=below_one))
     shares = np.asarray(share, dtype=np.float64)
     if shares.shape != (n_groups,):
         raise ValueError(
             f"{name} has shape {shares.shape} but there are {n_groups} groups; "
             f"pass one {name} for all, or one per group."
         )
-    return np.array(
-        [check_share(s, name, f" for group {g}", within=within) for g, s in enumerate(shares)]
-    )
+    for g, value in enumerate(shares):
+        check_share(value, name, f" for group {g}", below_one=below_one)
+    return shares
