@@ -213,13 +213,12 @@ def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
 
     try:
         if _format(path) == "parquet":
-            names = pa.parquet.read_schema(path).names
+            names, read = pa.parquet.read_schema(path).names, pa.parquet.read_table
         else:
             with pa.memory_map(str(path)) as source:
-                names = pa.ipc.open_file(source).schema.names
+                names, read = pa.ipc.open_file(source).schema.names, pa.feather.read_table
         names = [n for n in names if not n.startswith("__index_level_")]
         _check_header(path, names, columns)
-        read = pa.parquet.read_table if _format(path) == "parquet" else pa.feather.read_table
         frame: pd.DataFrame = read(path, columns=columns or names).to_pandas(ignore_metadata=True)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path} is damaged or no {_format(path)} file: {error}") from None
@@ -234,8 +233,7 @@ def _read_xpt(path: Path, columns: list[str] | None) -> pd.DataFrame:
         raise ValueError(f"{path} holds text that is not UTF-8; convert it to CSV.") from None
     except ValueError as error:
         raise ValueError(f"{path} is damaged or no SAS transport file: {error}") from None
-    names = [str(name) for name in frame.columns]
-    _check_header(path, names, columns)
+    _check_header(path, [str(name) for name in frame.columns], columns)
     for name in frame.select_dtypes("float64").columns:
         frame[name] = frame[name].mask(frame[name].abs() < 1e-70, 0.0)  # how the format writes zero
     return frame
