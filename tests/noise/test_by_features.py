@@ -140,11 +140,13 @@ def test_the_input_is_not_changed():
         ({"X": np.ones((3, 2))}, "y has 4 entries but X has 3 rows; pass one per row."),
         (
             {"X": np.full((4, 2), np.nan)},
-            "X holds 8 NaN or infinite values, which have no score; impute or drop them.",
+            "X holds 8 NaN or infinite values (in float64), first in row 0; "
+            "impute or drop them first.",
         ),
         (
             {"X": sparse.csr_array(np.diag([np.inf, 1.0, 1.0, 1.0]))},
-            "X holds 1 NaN or infinite values, which have no score; impute or drop them.",
+            "X holds 1 NaN or infinite values (in float64), first in row 0; "
+            "impute or drop them first.",
         ),
         ({"group": [0, 0, 1]}, "group has 3 entries but y has 4; pass one per row."),
         (
