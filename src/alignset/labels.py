@@ -88,15 +88,7 @@ def is_missing(values: Any) -> NDArray[np.bool_]:
 def check_complete(
     missing: NDArray[np.bool_], name: str, advice: str, *, column: str | None = None
 ) -> None:
-    """Refuse missing entries of the array ``name``, or of ``column`` if it comes from a table.
-
-    Examples
-    --------
-    >>> check_complete(np.array([False, True]), "y", "drop those rows")
-    Traceback (most recent call last):
-        ...
-    ValueError: y is missing in 1 of 2 rows, first in row 1; drop those rows.
-    """
+    """Refuse missing entries of the array ``name``, or of ``column`` if it comes from a table."""
     if missing.any():
         what, row = _place(name, column, int(missing.argmax()))
         raise ValueError(

@@ -113,12 +113,6 @@ def draw_stratified(stratum: Ints, counts: Ints, rng: np.random.Generator) -> In
     -------
     int array
         Positions of the drawn rows, shuffled over all strata.
-
-    Examples
-    --------
-    >>> drawn = draw_stratified(np.repeat([0, 1], 50), np.array([2, 1]), np.random.default_rng(0))
-    >>> np.bincount(drawn // 50)
-    array([2, 1])
     """
     return rng.permutation(draw(stratum, counts, rng))
 
@@ -127,11 +121,6 @@ def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
     """Turn sizes into inclusion probabilities that sum to n, none above 1.
 
     Rows whose share would exceed 1 are certain; the rest share what is left, again and again.
-
-    Examples
-    --------
-    >>> inclusion_probabilities([8, 1, 1, 1, 1], 2)
-    array([1.  , 0.25, 0.25, 0.25, 0.25])
     """
     size = np.asarray(size, float)
     if not (np.isfinite(size).all() and (size > 0).all()):
@@ -155,11 +144,6 @@ def draw_systematic(chance: Floats, rng: np.random.Generator) -> Ints:
     Randomised systematic sampling (Madow 1949; Hartley and Rao 1962): rows are put in random
     order, their probabilities laid end to end, and every row taken that covers one of
     u, u + 1, u + 2, ... for one uniform u. The number of rows is the sum of the probabilities.
-
-    Examples
-    --------
-    >>> len(draw_systematic(np.array([1.0, 0.25, 0.25, 0.25, 0.25]), np.random.default_rng(0)))
-    2
     """
     order = rng.permutation(len(chance))
     total = round(float(chance.sum()))

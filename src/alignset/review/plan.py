@@ -231,11 +231,6 @@ def smallest(enough: Callable[[int], bool], least: int, most: int) -> int:
     """Find the smallest whole number that is enough; ``most`` has to be.
 
     Bisection, then steps down, because rounding can make a number enough and the next one not.
-
-    Examples
-    --------
-    >>> smallest(lambda n: n * n >= 50, 1, 100)
-    8
     """
     low, high = least, most
     while low < high:

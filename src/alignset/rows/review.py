@@ -140,11 +140,6 @@ def draw(group: Codes, counts: Codes, rng: np.random.Generator) -> Codes:
     """Draw ``counts[g]`` entries of each group ``g``, and return where they are, group by group.
 
     Entries of groups beyond ``counts`` are not drawn.
-
-    Examples
-    --------
-    >>> draw(np.array([0, 1, 0, 1]), np.array([1, 2]), np.random.default_rng(0)).tolist()
-    [2, 1, 3]
     """
     # One order for all entries, of which each group takes the first: larger counts are nested.
     order = rng.permutation(len(group))
@@ -180,11 +175,6 @@ def largest_remainder(shares: NDArray[np.float64], total: int, most: Any = np.in
     """Round shares to whole counts that sum to ``total``, none above ``most``.
 
     All are rounded down, and what is left goes to the largest remainders; ties to the first.
-
-    Examples
-    --------
-    >>> largest_remainder(np.array([1.5, 2.2, 0.3]), 4)
-    array([2, 2, 0])
     """
     whole = np.floor(shares + 1e-9).astype(np.int64)
     while whole.sum() > total:  # the slack above rounded several up

@@ -33,16 +33,7 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 
 @dataclass(frozen=True)
 class Layout:
-    """How a delimited file is written.
-
-    Parameters
-    ----------
-    encodings : tuple of str
-        To be tried in this order.
-    separator, decimal : str
-    names : list of str
-        Column names as they are written, duplicates included.
-    """
+    """How a file is written: encodings to try in order, column names with duplicates."""
 
     encodings: tuple[str, ...]
     separator: str
@@ -118,14 +109,11 @@ def read_delimited(
 def _read(
     path: Path, layout: Layout, encoding: str, columns: list[str] | None, as_text: bool
 ) -> pd.DataFrame:
-    options: dict[str, Any] = {
-        "sep": layout.separator,
-        "decimal": layout.decimal,
-        "encoding": encoding,
-        "keep_default_na": not as_text,
-    }
+    options: dict[str, Any] = {"sep": layout.separator, "decimal": layout.decimal}
+    options["encoding"] = encoding
     if as_text:
-        return _join(_pieces(path, **options, usecols=columns, dtype="str"))
+        options |= {"usecols": columns, "dtype": "str", "keep_default_na": False}
+        return _join(_pieces(path, **options))
     pieces = _pieces(path, **options, usecols=columns)
     names = [str(name) for name in pieces[0].columns]
     confused = [n for n in names if len({_kind(p[n]) for p in pieces} - {"nothing"}) > 1]
@@ -149,7 +137,7 @@ def _open(path: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def _pieces(path: Path, **options: Any) -> list[pd.DataFrame]:
-    """Parse a file in pieces; each is made small before the next but one is read."""
+    """Parse a file in pieces, made small one by one."""
     pieces: list[pd.DataFrame] = []
     with warnings.catch_warnings(), progress_bar() as advance, _open(path) as (stream, raw):
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -157,7 +145,8 @@ def _pieces(path: Path, **options: Any) -> list[pd.DataFrame]:
         how: Any = {"index_col": False, "low_memory": False, "chunksize": CHUNK_ROWS}
         with pd.read_csv(stream, **how, **options) as reader:
             for piece in reader:
-                pieces = [_compact(p) if i == 0 else p for i, p in enumerate(pieces)]
+                if len(pieces) == 1:  # a file of one piece stays as it was parsed
+                    _compact(pieces[0])
                 pieces.append(_compact(piece) if pieces else piece)
                 advance(f"reading {path.name}", raw.tell(), path.stat().st_size)
     return pieces

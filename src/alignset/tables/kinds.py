@@ -66,13 +66,7 @@ def _refuse_stray_text(values: pd.Series[Any], present: pd.Series[Any]) -> None:
 def as_numbers(
     values: pd.Series[Any], kind: Kind, origin: str | None, first_row: int = 0
 ) -> NDArray[np.float64]:
-    """Return a column as float64, NaN where missing; dates count days since ``origin``.
-
-    Examples
-    --------
-    >>> as_numbers(pd.Series(["2020-01-03", None]), "date", "2020-01-01")
-    array([ 2., nan])
-    """
+    """Return a column as float64, NaN where missing; dates count days since ``origin``."""
     if kind == "date":
         days = _as_dates(values, first_row) - np.datetime64(origin or "1970-01-01", "us")
         return np.asarray(days / np.timedelta64(1, "D"))

@@ -197,6 +197,11 @@ def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preproc
     ----------
     frame : DataFrame
     kinds : mapping from column name to {"number", "boolean", "date", "category"}
+
+    Examples
+    --------
+    >>> fit_preprocessing(pd.DataFrame({"age": [60.0, 70.0]}), {"age": "number"}).numbers[0].mean
+    65.0
     """
     numbers = {name: kind for name, kind in kinds.items() if kind != "category"}
     categories = [name for name, kind in kinds.items() if kind == "category"]

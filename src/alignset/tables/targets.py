@@ -77,7 +77,14 @@ class Targets:
 
 
 def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
-    """Read and check the columns that are no features."""
+    """Read and check the columns that are no features.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"told": ["no", "yes"], "reviewed": ["yes", None], "age": [60, 70]})
+    >>> read_targets(frame, Columns("told", ("age",), truth="reviewed")).reviewed
+    array([ True, False])
+    """
     labels = read_labels(frame, columns.label, columns.truth, most=MAX_CLASSES)
     names, group = read_groups(frame, columns.groups)
     if len(names) > MAX_GROUPS:
