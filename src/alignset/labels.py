@@ -287,19 +287,16 @@ def _kind(values: NDArray[Any], name: str) -> str:
         return "number"
     if values.dtype.kind in "UT" or all(isinstance(v, str) for v in values):
         return "text"
-    if values.dtype.kind != "f":
-        kinds = sorted({type(v).__name__ for v in values})
-        raise ValueError(
-            f"{name} holds labels of type {' and '.join(kinds)}, such as {values[0]!r}; labels "
-            "are all strings, all booleans or all whole numbers."
-        )
-    whole = np.isfinite(values) & (values == np.floor(values))
-    if not whole.all():
-        raise ValueError(
-            f"{name} holds {values[~whole][0]}, which is not a class; labels are all strings, "
-            "all booleans or all whole numbers."
-        )
-    return "number"
+    if values.dtype.kind == "f":
+        strange = values[~(np.isfinite(values) & (values == np.floor(values)))]
+        if not len(strange):
+            return "number"
+        said = f"{strange[0]}, which is not a class"
+    else:
+        said = f"labels of type {_types(values)}, such as {values[0]!r}"
+    raise ValueError(
+        f"{name} holds {said}; labels are all strings, all booleans or all whole numbers."
+    )
 
 
 def _as_type_of(seen: NDArray[Any], true: NDArray[Any]) -> NDArray[Any]:
@@ -330,8 +327,11 @@ def _unique(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
     try:
         names, codes = np.unique(values, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(v).__name__ for v in values})
         raise ValueError(
-            f"{name} mixes values of type {' and '.join(kinds)}; pass one type per column."
+            f"{name} mixes values of type {_types(values)}; pass one type per column."
         ) from None
     return names, codes.astype(np.int64, copy=False)
+
+
+def _types(values: NDArray[Any]) -> str:
+    return " and ".join(sorted({type(v).__name__ for v in values}))

@@ -169,6 +169,8 @@ def test_bytes_of_no_known_encoding_are_refused_with_their_line(tmp_path, suffix
         ("t.csv", 'lab,n\n"1,5",2\n', ["1,5"]),
         ("t.csv", "lab\n0.5\n", [0.5]),
         ("t.csv", "lab;n\n1,5;0.5\n", ["1,5"]),
+        ("t.csv", "lab,n (a; b; c)\n0.5,2\n", [0.5]),
+        ("t.csv", "lab;n\n\n0,5;2\n", [0.5]),
     ],
 )
 def test_separator_and_decimal_mark_are_found_out(tmp_path, name, text, lab):

@@ -141,7 +141,7 @@ def plan(
     cells = read_cells(table, label=label, group=group_columns(group))
     sizes = cells.counts
     rates = guessed_rates(guess, cells)
-    _check(precision, level, budget, floor, sizes)
+    _check(precision, budget, floor, sizes)
     ask = _Question(precision, level, rule)
     needed = np.stack([ask.rows_needed(*of) for of in zip(sizes, rates, strict=True)])
     worst = np.stack([ask.rows_at_worst(of) for of in sizes])
@@ -278,11 +278,9 @@ def _findings(counts: Mapping[Any, int], rows: int) -> tuple[str, ...]:
     return size, bias + (f": {', '.join(outside)}." if outside else ".")
 
 
-def _check(precision: float, level: float, budget: int | None, floor: int, sizes: Ints) -> None:
+def _check(precision: float, budget: int | None, floor: int, sizes: Ints) -> None:
     if not 0 < precision < 0.5:
         raise ValueError(f"precision must lie in (0, 0.5), got {precision}; write 0.05 for 5 %.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level}; write 0.95 for 95 %.")
     if floor < 0:
         raise ValueError(f"floor must not be negative, got {floor}.")
     if budget is not None and not 0 < budget <= sizes.sum():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from alignset.labels import check_complete, is_missing
 from alignset.tables.atomic import new_file
 from alignset.tables.delimited import find_layout
 from alignset.tables.files import check_columns, check_new_file, read_table, write_table
@@ -136,8 +137,7 @@ def row_ids(table: pd.DataFrame, id: str) -> pd.Series[Any]:
     """Return the column that identifies rows; refuse missing and repeated ids."""
     check_columns(table, [id])
     ids = table[id]
-    if ids.isna().any():
-        raise ValueError(f"column {id!r} is missing in {ids.isna().sum()} rows; an id is needed.")
+    check_complete(is_missing(ids), "ids", "every row needs an id", column=id)
     if ids.duplicated().any():
         twice = ids[ids.duplicated()].tolist()[0]
         raise ValueError(

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class Layout:
 
 
 def find_layout(path: Path, separator: str) -> Layout:
-    r"""Find out how a file is written; ``separator`` is meant where the header does not tell.
+    r"""Find out how a file is written; ``separator`` is meant where its first lines do not tell.
 
     Examples
     --------
@@ -59,9 +60,10 @@ def find_layout(path: Path, separator: str) -> Layout:
     try:
         with _open(path) as (stream, _):
             text = io.TextIOWrapper(stream, encodings[0], newline="")
-            header = re.sub('"[^"]*"', "", text.readline())
-            # the first of the most frequent, so that the separator of the suffix wins a tie
-            found = max((separator, ",", ";", "\t"), key=header.count)
+            # a name or a text may hold other marks, but not both the header and the first row
+            first = [re.sub('"[^"]*"', "", line) for line in islice(filter(str.strip, text), 2)]
+            marks = (separator, ",", ";", "\t")  # the one that belongs to the suffix wins a tie
+            found = max(marks, key=lambda mark: min((row.count(mark) for row in first), default=0))
             text.seek(0)
             names = next(csv.reader(text, delimiter=found), [])
     except UnicodeDecodeError:
