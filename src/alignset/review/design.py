@@ -101,19 +101,7 @@ def _clipped(weights: Floats, least: Ints, most: Ints, total: int) -> Floats:
 
 
 def draw_stratified(stratum: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
-    """Draw ``counts[h]`` rows of each stratum at random without replacement.
-
-    Parameters
-    ----------
-    stratum : int array of shape (n,)
-        Stratum code of each row.
-    counts : int array of shape (H,)
-
-    Returns
-    -------
-    int array
-        Positions of the drawn rows, shuffled over all strata.
-    """
+    """Draw ``counts[h]`` rows of each stratum ``h`` without replacement, and shuffle them."""
     return rng.permutation(draw(stratum, counts, rng))
 
 

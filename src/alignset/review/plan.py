@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -232,10 +233,7 @@ def smallest(enough: Callable[[int], bool], least: int, most: int) -> int:
 
     Bisection, then steps down, because rounding can make a number enough and the next one not.
     """
-    low, high = least, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    low = least + bisect_left(range(least, most), True, key=enough)
     steps = range(max(least, low - 8), low)
     return next((n for n in steps if enough(n)), low)
 

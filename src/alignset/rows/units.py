@@ -1,4 +1,4 @@
-"""What a split must not cut: an individual with all its rows, or a row where there is no more."""
+"""What a split must not cut, an individual with all its rows; checks of codes and shares."""
 
 from __future__ import annotations
 
