@@ -231,9 +231,9 @@ def encode_groups(
     rows = np.asarray(missing if missing.ndim == 1 else missing.any(axis=1))
     check_complete(rows, "groups", advice)
     if missing.ndim == 1 or missing.shape[1] == 1:
-        return _unique(_plain(groups, ~missing), "groups")
+        return distinct(_plain(groups, ~missing), "groups")
     table = np.asarray(groups, dtype=object)
-    parts = [_unique(_plain(column, ~rows), "groups") for column in table.T]
+    parts = [distinct(_plain(column, ~rows), "groups") for column in table.T]
     cells, codes = np.unique(np.stack([c for _, c in parts], axis=1), axis=0, return_inverse=True)
     names = [
         " & ".join(str(values[k]) for (values, _), k in zip(parts, cell, strict=True))
@@ -323,7 +323,8 @@ def _example(values: NDArray[Any]) -> str:
     return f"{type(value).__name__} labels such as {value!r}"
 
 
-def _unique(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
+def distinct(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
+    """Return the sorted distinct values and the code of each; refuse types that have no order."""
     try:
         names, codes = np.unique(values, return_inverse=True)
     except TypeError:

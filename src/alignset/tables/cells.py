@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.labels import Codes, EncodedLabels, encode_groups, encode_known, encode_labels
-from alignset.tables.files import check_columns as check_columns
+from alignset.tables.files import check_columns
 
 
 @dataclass(frozen=True, eq=False)

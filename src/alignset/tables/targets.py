@@ -63,18 +63,6 @@ class Targets:
         """Group, true class, and right or wrong label of reviewed rows; -1 elsewhere."""
         return review_strata(self.group, self.labels.y_seen, self.labels.y_true)
 
-    @property
-    def y(self) -> NDArray[Any]:
-        """Observed labels as they were written."""
-        return np.asarray(self.labels.classes[self.labels.y_seen])
-
-    @property
-    def y_true(self) -> NDArray[np.object_]:
-        """True labels as they were written, None where not reviewed."""
-        values = self.labels.classes.astype(object)[self.labels.y_true]
-        values[~self.reviewed] = None
-        return np.asarray(values)
-
 
 def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
     """Read and check the columns that are no features.
