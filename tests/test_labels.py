@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alignset.labels import UNREVIEWED, encode_groups, encode_labels, is_missing
+from alignset.labels import UNREVIEWED, encode_groups, encode_known, encode_labels, is_missing
 
 NAN = float("nan")
 
@@ -201,6 +201,46 @@ def test_dates_are_not_classes():
 def test_several_labels_per_row_are_an_error(y, shape):
     with refuses(f"y must have one label per row, got an array of shape {shape}."):
         encode_labels(y)
+
+
+def test_further_labels_are_encoded_with_the_known_classes():
+    classes = encode_labels([0, 1, 1]).classes
+    for y in ([1, 0], [1.0, 0.0], [True, False], np.array([[1], [0]]), pd.Series([1, 0])):
+        assert encode_known(y, classes).tolist() == [1, 0]
+    assert encode_known([None, 1, NAN], classes, gaps=True).tolist() == [UNREVIEWED, 1, UNREVIEWED]
+    assert encode_known([], classes).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        ([0, 2], {}, "y holds 2 in row 1, which is no known label; known labels are 0, 1."),
+        ([0, "1"], {}, "y holds '1' in row 1, which is no known label; known labels are 0, 1."),
+        (
+            [None, "?"],
+            {"column": "reviewed", "gaps": True},
+            "column 'reviewed' holds '?' in data row 2, which is no known label; known labels "
+            "are 0, 1, and rows that were not reviewed are left empty.",
+        ),
+        ([0, None], {}, "y is missing in 1 of 2 rows, first in row 1; every row needs a label."),
+        ([[0, 1]], {}, "y must have one label per row, got an array of shape (1, 2)."),
+    ],
+)
+def test_a_label_that_is_not_known_is_an_error(y, options, message):
+    with refuses(message):
+        encode_known(y, np.array([0, 1]), **options)
+
+
+def test_labels_and_groups_of_a_table_are_named_by_their_column():
+    with refuses("column 'told' holds 0.5, which is not a class; labels are all strings, all "
+                 "booleans or all whole numbers."):  # fmt: skip
+        encode_labels([0.5, 1.0], column="told")
+    with refuses("column 'told' is missing in 1 of 2 rows, first in data row 2; every row needs an "
+                 "observed label, so drop those rows."):  # fmt: skip
+        encode_labels(["a", None], column="told")
+    with refuses("column 'old' is missing in 1 of 2 rows, first in data row 2; give those rows a "
+                 "group of their own, such as 'unknown', or drop them."):  # fmt: skip
+        encode_groups([["f", 1], ["m", None]], 2, columns=["sex", "old"])
 
 
 def test_labels_are_not_changed_in_place():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +85,19 @@ def is_missing(values: Any) -> NDArray[np.bool_]:
     return np.asarray(pd.isna(np.asarray(values, dtype=object)), dtype=bool)
 
 
-def encode_labels(y: Any, y_true: Any = None) -> EncodedLabels:
+def check_complete(
+    missing: NDArray[np.bool_], name: str, advice: str, *, column: str | None = None
+) -> None:
+    """Refuse missing entries of the array ``name``, or of ``column`` if it comes from a table."""
+    if missing.any():
+        what, row = _place(name, column, int(missing.argmax()))
+        raise ValueError(
+            f"{what} is missing in {missing.sum()} of {len(missing)} rows, first in {row}; "
+            f"{advice}."
+        )
+
+
+def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> EncodedLabels:
     """Encode observed and true labels as class codes ``0..K-1``.
 
     Parameters
@@ -96,6 +109,8 @@ def encode_labels(y: Any, y_true: Any = None) -> EncodedLabels:
         True labels, missing (NaN, None, ``pd.NA`` or masked) where a row was not reviewed. A
         float 1.0 matches an integer 1 and a boolean True, because a missing entry turns those
         into floats.
+    column : str, optional
+        The column of a table that ``y`` is, for messages.
 
     Returns
     -------
@@ -110,16 +125,16 @@ def encode_labels(y: Any, y_true: Any = None) -> EncodedLabels:
     (array([0, 1]), array([0, 1, 1]), array([ 1, -1,  1]))
     """
     missing = is_missing(y)
-    seen = _label_column(y, missing, "y")
-    if missing.any():
-        raise ValueError(
-            f"y is missing in {missing.sum()} of {len(missing)} rows, first in row "
-            f"{missing.argmax()}; every row needs an observed label, so drop those rows "
-            "(unreviewed rows are marked in y_true)."
-        )
+    name = _place("y", column)[0]
+    seen = _present(y, missing, name)
+    _kind(seen, name)
+    advice = "every row needs an observed label, so drop those rows"
+    hint = " (unreviewed rows are marked in y_true)" if column is None else ""
+    check_complete(missing, "y", advice + hint, column=column)
     n = len(seen)
     unreviewed = np.ones(n, dtype=bool) if y_true is None else is_missing(y_true)
-    true = seen[:0] if y_true is None else _label_column(y_true, unreviewed, "y_true")
+    true = seen[:0] if y_true is None else _present(y_true, unreviewed, "y_true")
+    _kind(true, "y_true")
     if len(unreviewed) != n:
         raise ValueError(
             f"y_true has {len(unreviewed)} entries but X has {n} rows; pass one per row, "
@@ -133,7 +148,51 @@ def encode_labels(y: Any, y_true: Any = None) -> EncodedLabels:
     return EncodedLabels(classes, codes[:n], y_codes)
 
 
-def encode_groups(groups: Any, n: int) -> tuple[NDArray[Any], Codes]:
+def encode_known(
+    y: Any, classes: Any, name: str = "y", *, column: str | None = None, gaps: bool = False
+) -> Codes:
+    """Encode further labels with classes that are already known; refuse any other label.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels; a float 1.0 matches an integer 1 and a boolean True.
+    classes : array of shape (K,)
+        Code ``k`` stands for ``classes[k]``.
+    name : str, default="y"
+        What a message calls ``y``.
+    column : str, optional
+        The column of a table that ``y`` is, for messages.
+    gaps : bool, default=False
+        Whether labels may be missing; they become ``UNREVIEWED``.
+
+    Examples
+    --------
+    >>> encode_known(["yes", None], ["no", "yes"], gaps=True)
+    array([ 1, -1])
+    """
+    missing = is_missing(y)
+    present = _present(y, missing, _place(name, column)[0]).tolist()
+    missing = missing.reshape(-1)
+    if not gaps:
+        check_complete(missing, name, "every row needs a label", column=column)
+    place = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    unknown = next((i for i, label in enumerate(present) if label not in place), None)
+    if unknown is not None:
+        what, row = _place(name, column, int(np.flatnonzero(~missing)[unknown]))
+        empty = ", and rows that were not reviewed are left empty" if gaps else ""
+        raise ValueError(
+            f"{what} holds {present[unknown]!r} in {row}, which is no known label; known labels "
+            f"are {', '.join(map(repr, place))}{empty}."
+        )
+    codes = np.full(len(missing), UNREVIEWED, dtype=np.int64)
+    codes[~missing] = [place[label] for label in present]
+    return codes
+
+
+def encode_groups(
+    groups: Any, n: int, *, columns: Sequence[str] | None = None
+) -> tuple[NDArray[Any], Codes]:
     """Encode groups as codes ``0..G-1``, next to what each code stands for.
 
     Parameters
@@ -143,6 +202,8 @@ def encode_groups(groups: Any, n: int) -> tuple[NDArray[Any], Codes]:
         intersections that occur become groups. None is one group, named ``"all"``.
     n : int
         Number of rows there should be.
+    columns : sequence of m str, optional
+        The columns of a table that ``groups`` are, for messages.
 
     Returns
     -------
@@ -164,33 +225,37 @@ def encode_groups(groups: Any, n: int) -> tuple[NDArray[Any], Codes]:
         )
     if len(missing) != n:
         raise ValueError(f"groups has {len(missing)} entries but X has {n} rows; pass one per row.")
+    advice = "give those rows a group of their own, such as 'unknown', or drop them"
+    for name, gaps in zip(columns or (), missing.T, strict=False):
+        check_complete(gaps, "groups", advice, column=name)
     rows = np.asarray(missing if missing.ndim == 1 else missing.any(axis=1))
-    if rows.any():
-        raise ValueError(
-            f"groups is missing in {rows.sum()} of {n} rows, first in row {rows.argmax()}; "
-            "give those rows a group of their own, such as 'unknown', or drop them."
-        )
+    check_complete(rows, "groups", advice)
     if missing.ndim == 1 or missing.shape[1] == 1:
-        return _unique(_plain(groups, ~missing), "groups")
+        return distinct(_plain(groups, ~missing), "groups")
     table = np.asarray(groups, dtype=object)
-    columns = [_unique(_plain(column, ~rows), "groups") for column in table.T]
-    cells, codes = np.unique(np.stack([c for _, c in columns], axis=1), axis=0, return_inverse=True)
+    parts = [distinct(_plain(column, ~rows), "groups") for column in table.T]
+    cells, codes = np.unique(np.stack([c for _, c in parts], axis=1), axis=0, return_inverse=True)
     names = [
-        " & ".join(str(values[k]) for (values, _), k in zip(columns, cell, strict=True))
+        " & ".join(str(values[k]) for (values, _), k in zip(parts, cell, strict=True))
         for cell in cells
     ]
     return np.array(names, dtype=object), codes.reshape(-1).astype(np.int64, copy=False)
 
 
-def _label_column(values: Any, missing: NDArray[np.bool_], name: str) -> NDArray[Any]:
-    """Return the labels that are present, as one flat array of one kind."""
+def _place(name: str, column: str | None, row: int = 0) -> tuple[str, str]:
+    """Name what was passed and a row of it; arrays count from 0, the data rows of a file from 1."""
+    if column is None:
+        return name, f"row {row}"
+    return f"column {column!r}", f"data row {row + 1}"
+
+
+def _present(values: Any, missing: NDArray[np.bool_], name: str) -> NDArray[Any]:
+    """Return the labels that are present, as one flat array."""
     if not (missing.ndim == 1 or (missing.ndim == 2 and missing.shape[1] == 1)):
         raise ValueError(
             f"{name} must have one label per row, got an array of shape {missing.shape}."
         )
-    present = _plain(values, ~missing)
-    _kind(present, name)
-    return present
+    return _plain(values, ~missing)
 
 
 _NARROW = {
@@ -222,19 +287,16 @@ def _kind(values: NDArray[Any], name: str) -> str:
         return "number"
     if values.dtype.kind in "UT" or all(isinstance(v, str) for v in values):
         return "text"
-    if values.dtype.kind != "f":
-        kinds = sorted({type(v).__name__ for v in values})
-        raise ValueError(
-            f"{name} holds labels of type {' and '.join(kinds)}, such as {values[0]!r}; labels "
-            "are all strings, all booleans or all whole numbers."
-        )
-    whole = np.isfinite(values) & (values == np.floor(values))
-    if not whole.all():
-        raise ValueError(
-            f"{name} holds {values[~whole][0]}, which is not a class; labels are all strings, "
-            "all booleans or all whole numbers."
-        )
-    return "number"
+    if values.dtype.kind == "f":
+        strange = values[~(np.isfinite(values) & (values == np.floor(values)))]
+        if not len(strange):
+            return "number"
+        said = f"{strange[0]}, which is not a class"
+    else:
+        said = f"labels of type {_types(values)}, such as {values[0]!r}"
+    raise ValueError(
+        f"{name} holds {said}; labels are all strings, all booleans or all whole numbers."
+    )
 
 
 def _as_type_of(seen: NDArray[Any], true: NDArray[Any]) -> NDArray[Any]:
@@ -261,12 +323,16 @@ def _example(values: NDArray[Any]) -> str:
     return f"{type(value).__name__} labels such as {value!r}"
 
 
-def _unique(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
+def distinct(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
+    """Return the sorted distinct values and the code of each; refuse types that have no order."""
     try:
         names, codes = np.unique(values, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(v).__name__ for v in values})
         raise ValueError(
-            f"{name} mixes values of type {' and '.join(kinds)}; pass one type per column."
+            f"{name} mixes values of type {_types(values)}; pass one type per column."
         ) from None
     return names, codes.astype(np.int64, copy=False)
+
+
+def _types(values: NDArray[Any]) -> str:
+    return " and ".join(sorted({type(v).__name__ for v in values}))

@@ -161,7 +161,7 @@ def test_an_unknown_true_label_is_told(capsys, tmp_path, folder, frame):
     code, _, err = run(capsys, "audit", folder, path)
     assert code == 1
     assert "column 'reviewed' holds 7 in data row " in err
-    assert "true labels are 0, 1, or empty where a row was not reviewed." in err
+    assert "known labels are 0, 1, and rows that were not reviewed are left empty." in err
 
 
 def test_no_model_is_told(capsys, tmp_path, table):

@@ -70,7 +70,7 @@ def test_one_class_alone_is_nan_with_a_warning():
         ([0, 1], [0.1, np.nan], "y_score is NaN in 1 rows"),
         ([0, 1, 2], [0.1, 0.2, 0.3], r"for 2 classes but y_true has 3 \(0, 1, 2\)"),
         (["a", "a"], [0.1, 0.2], "y_true has 1"),
-        (["a", None], [0.1, 0.2], "y_true has 1 missing entries"),
+        (["a", None], [0.1, 0.2], "y_true is missing in 1 of 2 rows, first in row 1; drop"),
         ([0, "a"], [0.1, 0.2], "y_score is for|mixes"),
         ([], [], "y_true is empty"),
         ([[0], [1]], [0.1, 0.2], r"y_true has shape \(2, 1\)"),
@@ -143,9 +143,9 @@ def test_scores_outside_the_unit_interval_are_refused_by_the_integral_over_tau(d
 def test_wrong_groups_are_named(area):
     with pytest.raises(ValueError, match="groups has 1 entries but y_true has 2"):
         area([0, 1], [0.1, 0.2], ["a"])
-    with pytest.raises(ValueError, match="groups has 1 missing entries"):
+    with pytest.raises(ValueError, match="groups is missing in 1 of"):
         area([0, 1], [0.1, 0.2], ["a", None])
-    with pytest.raises(ValueError, match="groups mixes int and str"):
+    with pytest.raises(ValueError, match="groups mixes values of type int and str"):
         area([0, 1], [0.1, 0.2], np.array([1, "a"], dtype=object))
 
 

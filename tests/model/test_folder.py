@@ -143,9 +143,9 @@ def test_an_estimator_is_saved_with_its_labels(tmp_path, labels):
     frame = pd.DataFrame(X, columns=list("abc"))
     np.testing.assert_allclose(model.predict_proba(frame[list("cba")]), clf.predict_proba(frame))
     assert model.columns.features == ("a", "b", "c")
-    with pytest.raises(ValueError, match="the labels hold 'maybe' in data row 2; this model knows"):
+    with pytest.raises(ValueError, match="holds 'maybe' in data row 2, which is no known label"):
         model.label_confidence(frame[:2], [labels[0], "maybe"])
-    with pytest.raises(ValueError, match="the labels hold no label in data row 1; this model"):
+    with pytest.raises(ValueError, match="is missing in 1 of 1 rows, first in data row 1"):
         model.label_confidence(frame[:1], [None])
     with pytest.raises(ValueError, match="y has 1 entries but the table has 120 rows"):
         model.label_confidence(frame, labels[:1])

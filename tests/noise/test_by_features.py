@@ -119,13 +119,14 @@ def test_the_input_is_not_changed():
             "noise rate must lie in [0, 1), got 40.0 for group 1; write 0.4 for 40 %.",
         ),
         ({"rate": 40}, "noise rate must lie in [0, 1), got 40.0; write 0.4 for 40 %."),
-        ({"rate": 1.0}, "noise rate must lie in [0, 1), got 1.0; write 0.4 for 40 %."),
-        ({"rate": -0.1}, "noise rate must lie in [0, 1), got -0.1; write 0.4 for 40 %."),
+        ({"rate": 1.0}, "noise rate must lie in [0, 1), got 1.0; write 0.1 for 10 %."),
+        ({"rate": -0.1}, "noise rate must lie in [0, 1), got -0.1; write 0.1 for 10 %."),
         ({"rate": 25.0}, "noise rate must lie in [0, 1), got 25.0; write 0.25 for 25 %."),
-        ({"rate": float("nan")}, "noise rate must lie in [0, 1), got nan; write 0.4 for 40 %."),
+        ({"rate": float("nan")}, "noise rate must lie in [0, 1), got nan; write 0.1 for 10 %."),
         (
             {"rate": [0.1, 0.2, 0.3]},
-            "rate has shape (3,) but there are 2 groups; pass one rate for all, or one per group.",
+            "noise rate has shape (3,) but there are 2 groups; "
+            "pass one noise rate for all, or one per group.",
         ),
         (
             {"coefficients": [1.0]},
@@ -139,11 +140,13 @@ def test_the_input_is_not_changed():
         ({"X": np.ones((3, 2))}, "y has 4 entries but X has 3 rows; pass one per row."),
         (
             {"X": np.full((4, 2), np.nan)},
-            "X holds 8 NaN or infinite values, which have no score; impute or drop them.",
+            "X holds 8 NaN or infinite values (in float64), first in row 0; "
+            "impute or drop them first.",
         ),
         (
             {"X": sparse.csr_array(np.diag([np.inf, 1.0, 1.0, 1.0]))},
-            "X holds 1 NaN or infinite values, which have no score; impute or drop them.",
+            "X holds 1 NaN or infinite values (in float64), first in row 0; "
+            "impute or drop them first.",
         ),
         ({"group": [0, 0, 1]}, "group has 3 entries but y has 4; pass one per row."),
         (
@@ -153,17 +156,18 @@ def test_the_input_is_not_changed():
         ),
         (
             {"group": [0.0, 0.0, 1.0, 1.0]},
-            "group must be a flat array of whole codes 0, 1, ..., got float64 values of shape "
+            "group must be a flat array of codes 0, 1, ..., got float64 values of shape "
             "(4,); encode_labels and encode_groups make such codes.",
         ),
         (
             {"y": [-1, 1, 1, 1]},
-            "y must be a flat array of whole codes 0, 1, ..., got int64 values of shape (4,); "
+            "y must be a flat array of codes 0, 1, ..., got int64 values of shape (4,); "
             "encode_labels and encode_groups make such codes.",
         ),
         (
             {"y": np.zeros(0, dtype=int)},
-            "y is empty; there is no row to flip.",
+            "y must be a flat array of codes 0, 1, ..., got int64 values of shape (0,); "
+            "encode_labels and encode_groups make such codes.",
         ),
         (
             {"y": [0, 0, 0, 0]},

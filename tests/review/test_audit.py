@@ -263,8 +263,8 @@ def test_the_same_seed_gives_the_same_audit(table):
         (
             {"reviewed": "maybe"},
             {},
-            "column 'reviewed' holds 'maybe' in data row 1; true labels are 'no', "
-            "'yes', or empty where a row was not reviewed.",
+            "column 'reviewed' holds 'maybe' in data row 1, which is no known label; known "
+            "labels are 'no', 'yes', and rows that were not reviewed are left empty.",
         ),
         (
             {"obs": "no"},

@@ -28,15 +28,14 @@ def test_the_numbers_of_a_textbook():
     huge = pd.DataFrame({"obs": np.repeat(["no", "yes"], 500_000)})
     made = plan(huge, label="obs", rule=wilson)
     assert 378 <= made.total_at_worst <= 385
-    assert made.groups[0].group == "all"
+    assert made.groups["group"].tolist() == ["all"]
     exact = plan(huge, label="obs", rule=clopper_pearson)
     assert made.total < exact.total < exact.total_at_worst <= 404
 
 
 def test_what_is_needed_is_enough_and_one_less_is_not():
     made = plan(BIG, label="obs", group="sex", precision=0.06)
-    for group in made.groups:
-        assert group.half_width <= 0.06
+    assert (made.groups["half_width"] <= 0.06).all()
     ask = module._Question(0.06, 0.95, wilson)
     sizes = np.array([3000, 1000])
     for rates in ([0.2, 0.2], [0.05, 0.4]):
@@ -75,13 +74,13 @@ def test_a_dip_is_not_missed():
 
 def test_the_worst_case_needs_the_most():
     made = plan(BIG, label="obs", group="sex", guess=0.3)
-    for group in made.groups:
+    for group in made.groups.itertuples():
         assert group.needed <= group.needed_at_worst <= group.rows
     assert made.total <= made.total_at_worst
 
 
 def test_a_small_group_needs_a_larger_share_but_fewer_rows():
-    f, m = plan(BIG, label="obs", group="sex").groups
+    f, m = plan(BIG, label="obs", group="sex").groups.itertuples()
     assert m.needed < f.needed
     assert m.needed / m.rows > f.needed / f.rows
 
@@ -116,7 +115,7 @@ def test_even_makes_the_widest_interval_narrower_and_neyman_the_average():
     guess = {"no": 0.02, "yes": 0.5}
     one = table(f_no=3000, f_yes=1000)
     plain, best = (
-        plan(one, label="obs", budget=200, guess=guess, **options).groups[0].budget_half_width
+        plan(one, label="obs", budget=200, guess=guess, **options).groups["budget_half_width"][0]
         for options in ({}, {"allocation": neyman})
     )
     assert best < plain
@@ -130,8 +129,8 @@ def test_a_group_too_small_is_warned_about():
         "but leaves 0.40 either way for new rows of the group; say nothing about it, or join it "
         "with another group."
     )
-    assert made.groups[1].needed == 1
-    assert made.groups[1].half_width == 0.0
+    assert made.groups["needed"][1] == 1
+    assert made.groups["half_width"][1] == 0.0
     left = expected_half_width(0.2, 1)
     assert f"{left:.2f}" in said
 
@@ -151,8 +150,8 @@ def test_the_paper_is_cited_with_its_findings():
 
 def test_several_groups_mean_their_intersections():
     frame = BIG.assign(race=["a", "b", "b"] * 1500)
-    names = [group.group for group in plan(frame, label="obs", group=["sex", "race"]).groups]
-    assert names == ["f & a", "f & b", "m & a", "m & b"]
+    names = plan(frame, label="obs", group=["sex", "race"]).groups["group"]
+    assert names.tolist() == ["f & a", "f & b", "m & a", "m & b"]
 
 
 @pytest.mark.parametrize(
@@ -193,21 +192,21 @@ def test_bad_options_are_refused(options, said):
         ),
         (
             BIG.set_axis(["obs", "obs"], axis=1),
-            "the table has more than one column 'obs'; rename one of them.",
+            "the table has 2 columns named 'obs'; give every column a name of its own.",
         ),
         (
             BIG.assign(obs=[None, *BIG["obs"][1:]]),
-            "column 'obs' is missing in 1 of 4500 rows, first in row 0; every row needs "
-            "an observed label, so drop those rows.",
+            "column 'obs' is missing in 1 of 4500 rows, first in data row 1; every row "
+            "needs an observed label, so drop those rows.",
         ),
         (
             BIG.assign(sex=[*BIG["sex"][1:], None]),
-            "groups is missing in 1 of 4500 rows, first in row 4499; give those rows a "
-            "group of their own, such as 'unknown', or drop them.",
+            "column 'sex' is missing in 1 of 4500 rows, first in data row 4500; give those rows "
+            "a group of their own, such as 'unknown', or drop them.",
         ),
         (
             BIG.assign(obs=np.linspace(0, 1, 4500)),
-            "column 'obs': y holds 0.0002222716159146477, which is not a class; labels "
+            "column 'obs' holds 0.0002222716159146477, which is not a class; labels "
             "are all strings, all booleans or all whole numbers.",
         ),
     ],

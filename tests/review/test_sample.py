@@ -144,7 +144,7 @@ def test_bad_options_are_refused(options, said):
         (
             TABLE.assign(pid=[None, *range(399)]),
             {"id": "pid"},
-            "column 'pid' is missing in 1 rows; an id is needed.",
+            "column 'pid' is missing in 1 of 400 rows, first in data row 1; every row needs an id.",
         ),
         (
             TABLE.rename(columns={"pid": "wave"}).assign(wave=None),

@@ -102,8 +102,9 @@ def test_the_short_export_comes_back_too(tmp_path, sheet):
     short = [{**d, "id": i, "annotator": 1, "lead_time": 2.0} for i, d in enumerate(data)]
     short[0]["reviewed"] = "yes"
     short[1]["reviewed"] = {"choices": ["no"]}
+    short[2]["reviewed"] = {"choices": []}
     path.write_text(json.dumps(short))
-    assert read_reviews(path).frame()["reviewed"].tolist()[:3] == ["yes", "no", None]
+    assert read_reviews(path).frame()["reviewed"].tolist()[:4] == ["yes", "no", None, None]
 
 
 def test_tasks_nobody_answered_can_be_read(tmp_path, sheet):
@@ -114,7 +115,7 @@ def test_tasks_nobody_answered_can_be_read(tmp_path, sheet):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("s.csv", "", "{} is empty."),
+        ("s.csv", "", "{} is empty; a table needs a header and rows."),
         ("s.csv", HEADER, "{} has columns but no rows."),
         ("s.csv", "row,reviewed\n1,yes\n", "{} has no column 'stratum'; it has row, reviewed."),
         (
@@ -168,12 +169,29 @@ def test_two_annotators_who_disagree_are_refused(tmp_path, sheet):
         read_reviews(path)
 
 
-def test_a_sheet_that_is_not_there_or_not_utf8_is_refused(tmp_path):
+def test_a_sheet_that_is_not_there_or_no_text_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no file"):
         read_reviews(tmp_path / "none.csv")
-    (tmp_path / "s.csv").write_bytes(HEADER.encode() + b"1,1,1,0.5,\xff\n")
-    with pytest.raises(ValueError, match="is not UTF-8; save it as CSV UTF-8"):
+    (tmp_path / "s.csv").write_bytes(HEADER.encode() + b"1,1,1,0.5,\x81\n")
+    with pytest.raises(ValueError, match=r"is not UTF-8 text: byte 0x81 in line 2; save it as UTF"):
         read_reviews(tmp_path / "s.csv")
+
+
+def test_ids_and_answers_stay_as_they_are_written(tmp_path):
+    path = tmp_path / "s.tsv"
+    path.write_text("pid;stratum;wave;probability;reviewed\n007;01;1,0;0,5;NA\n1e3;2;1;1;\n",
+                    encoding="utf-16")  # fmt: skip
+    rows = read_reviews(path).frame()
+    assert rows["id"].tolist() == ["007", "1e3"]
+    assert rows["stratum"].tolist() == ["01", "2"]
+    assert rows["reviewed"].tolist() == ["NA", None]
+    assert rows["probability"].tolist() == [0.5, 1.0]
+
+
+def test_a_remark_in_a_column_without_a_name_does_not_matter(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(HEADER.replace("\n", ",\n") + "1,1,1,0.5,yes,I am sure\n")
+    assert read_reviews(path).frame()["reviewed"].tolist() == ["yes"]
 
 
 def test_a_file_that_exists_is_not_written_over(tmp_path, sheet):

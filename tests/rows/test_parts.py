@@ -302,17 +302,17 @@ GAPS = "X holds 2 NaN or infinite values (in float32), first in row 7; "
             "1 individuals have rows inside and outside the official test rows of table 'traced'; "
             "an individual may be in one part only, so drop or move them.",
         ),
-        ({"X": holding(np.nan)}, {}, GAPS + "impute or drop them before the split."),
-        ({"X": holding(1e300)}, {}, GAPS + "impute or drop them before the split."),
+        ({"X": holding(np.nan)}, {}, GAPS + "impute or drop them first."),
+        ({"X": holding(1e300)}, {}, GAPS + "impute or drop them first."),
         (
             {"X": pd.DataFrame(holding(np.nan)).convert_dtypes()},
             {},
-            GAPS + "impute or drop them before the split.",
+            GAPS + "impute or drop them first.",
         ),
         (
             {"X": sparse.csr_array(holding(np.inf))},
             {},
-            GAPS + "impute or drop them before the split.",
+            GAPS + "impute or drop them first.",
         ),
         (
             {"X": np.ones(120)},
@@ -330,5 +330,5 @@ def test_what_is_wrong_is_said(fields, options, message):
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame])
 def test_text_in_the_features_is_an_error(make):
     table = table_of(X=make(np.full((120, 1), "red", dtype=object)))
-    with pytest.raises(ValueError, match=r"not numbers \(.*red.*\); encode them before the split"):
+    with pytest.raises(ValueError, match=r"not numbers \(.*red.*\); encode them first"):
         split(table, table.y, share=0.2, seed=0)

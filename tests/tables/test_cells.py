@@ -1,8 +1,6 @@
-import numpy as np
 import pandas as pd
-import pytest
 
-from alignset.tables.cells import check_columns, group_columns, guessed_rates, read_cells
+from alignset.tables.cells import group_columns, guessed_rates, read_cells
 
 TABLE = pd.DataFrame(
     {"obs": [0, 1, 1, 0, 1], "sex": ["f", "f", "m", "m", "m"], "old": [True, False] * 2 + [True]}
@@ -35,11 +33,3 @@ def test_guesses_are_one_rate_or_one_per_label():
     cells = read_cells(TABLE, label="obs", group="sex")
     assert guessed_rates(0.3, cells).tolist() == [[0.3, 0.3], [0.3, 0.3]]
     assert guessed_rates({1: 0.4, 0: 0.1}, cells).tolist() == [[0.1, 0.4], [0.1, 0.4]]
-
-
-def test_an_empty_table_and_doubled_names_are_refused():
-    with pytest.raises(ValueError, match=r"^the table has no rows\.$"):
-        check_columns(TABLE[:0], ["obs"])
-    doubled = pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"])
-    with pytest.raises(ValueError, match=r"^the table has more than one column 'a'; rename one"):
-        check_columns(doubled, ["a"])

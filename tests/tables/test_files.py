@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from alignset.tables import delimited
-from alignset.tables.files import read_table, write_table
+from alignset.tables.files import check_columns, read_table, write_table
 
 FRAME = pd.DataFrame({"age": [61.0, None, 70.0], "sex": ["f", "m", None], "n": [1, 2, 3]})
 
@@ -100,6 +100,15 @@ def test_columns_are_checked_by_name(tmp_path):
     )
     path.write_text("age,,sex\n61,1,f\n")
     assert refused(path) == f"{path} has no name for column 2; name every column."
+    assert read_table(path, columns=["sex"]).to_numpy().tolist() == [["f"]]
+
+
+def test_an_empty_table_and_doubled_names_are_refused():
+    with pytest.raises(ValueError, match=r"^the table has no rows\.$"):
+        check_columns(FRAME[:0], ["age"])
+    doubled = FRAME.set_axis(["a", "a", "n"], axis=1)
+    with pytest.raises(ValueError, match=r"^the table has 2 columns named 'a'; give every column"):
+        check_columns(doubled, ["a"])
 
 
 def test_duplicate_names_in_arrow_files(tmp_path):
@@ -122,14 +131,67 @@ def test_duplicate_names_in_arrow_files(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
-def test_a_file_in_another_encoding_is_refused_with_its_line(tmp_path, suffix):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize("before", [0, delimited.HEAD], ids=["in the head", "after it"])
+def test_the_encoding_is_found_out(tmp_path, suffix, encoding, before):
     path = tmp_path / f"t.{suffix}"
-    content = "age,sex\n61,f\n70,féminin\n".encode("latin1")
+    mark = b"\xff\xfe" if encoding == "utf-16-le" else b""
+    content = mark + ("age,sex\n" + "61,f\n" * before + "70,féminin €\n").encode(encoding)
     path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
-    assert refused(path) == (
-        f"{path} is not UTF-8 text: byte 0xe9 in line 3; save it as UTF-8, for example with "
-        "`iconv -f latin1 -t utf-8`."
-    )
+    read = read_table(path)
+    assert list(read.columns) == ["age", "sex"]
+    assert read.iloc[-1].tolist() == [70, "féminin €"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+def test_bytes_of_no_known_encoding_are_refused_with_their_line(tmp_path, suffix):
+    path = tmp_path / f"t.{suffix}"
+    pack = gzip.compress if suffix.endswith("gz") else bytes
+    said = f"{path} is not UTF-8 text: byte 0x81 in line 3; save it as UTF-8."
+    path.write_bytes(pack(b"age,sex\n61,f\n70,\x81\n"))
+    assert refused(path) == said
+    path.write_bytes(pack("age,größe\n61,1\n".encode() + b"70,\x81\n"))
+    assert refused(path) == said
+    path.write_bytes(pack("age,größe\n".encode("utf-16")[:-1]))
+    assert refused(path) == said.replace("0x81 in line 3", "0xff in line 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lab"),
+    [
+        ("t.csv", "lab;n\r\n1,5;2\r\n;3\r\n", [1.5, None]),
+        ("t.csv", "lab;n\n1.5;2\n;3\n", [1.5, None]),
+        ("t.csv", 'lab;n\n"-1,5";2\n1;3\n', [-1.5, 1.0]),
+        ("t.csv", '"lab";"n, of all"\n1;2\n1,25;3\n', [1.0, 1.25]),
+        ("t.csv", "lab\tn\n0,5\t2\n", [0.5]),
+        ("t.tsv", "lab,n\n0.5,2\n", [0.5]),
+        ("t.tsv", "lab\tn\n1,234\t2\n", ["1,234"]),
+        ("t.csv", 'lab,n\n"1,5",2\n', ["1,5"]),
+        ("t.csv", "lab\n0.5\n", [0.5]),
+        ("t.csv", "lab;n\n1,5;0.5\n", ["1,5"]),
+        ("t.csv", "lab,n (a; b; c)\n0.5,2\n", [0.5]),
+        ("t.csv", "lab;n\n\n0,5;2\n", [0.5]),
+    ],
+)
+def test_separator_and_decimal_mark_are_found_out(tmp_path, name, text, lab):
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    read = read_table(path)
+    assert [None if pd.isna(value) else value for value in read["lab"]] == lab
+    assert len(read.columns) == (1 if text.startswith("lab\n") else 2)
+
+
+def test_a_wide_header_is_read_to_its_end(tmp_path):
+    path, names = tmp_path / "t.csv", [f"measurement {i}" for i in range(9000)]
+    path.write_text(";".join(names) + "\n" + ";".join("1" for _ in names) + "\n")
+    assert list(read_table(path).columns) == names
+
+
+def test_cells_can_be_kept_as_they_are_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id;p;answer\n007;0,5;NA\n1e3;1;\n")
+    read = read_table(path, as_text=True)
+    assert read.to_numpy().tolist() == [["007", "0,5", "NA"], ["1e3", "1", ""]]
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):

@@ -3,15 +3,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from alignset.tables.kinds import first_date, kind_of
-from alignset.tables.preprocess import (
-    Matrix,
-    canonical,
-    column_transformer,
-    fit_preprocessing,
-    from_data,
-)
+from alignset.tables.kinds import as_levels, as_numbers, first_date, kind_of
+from alignset.tables.preprocess import MAX_LEVELS, Matrix, fit_preprocessing, from_data
 
 
 def mixed(n=400, seed=0):
@@ -51,6 +49,32 @@ def test_the_kind_of_every_column_is_told():
     assert kind_of(pd.Series([None, None], dtype=object)) == "category"
 
 
+def canonical(frame, of, origins):
+    """What scikit-learn is given: floats with NaN, and text with None."""
+    read = {
+        name: as_levels(frame[name]) if kind == "category"
+        else as_numbers(frame[name], kind, origins.get(name))
+        for name, kind in of.items()
+    }  # fmt: skip
+    return pd.DataFrame(read).astype({n: object for n, k in of.items() if k == "category"})
+
+
+def column_transformer(of, n_rows):
+    """What a user of scikit-learn would write."""
+    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    encode = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        min_frequency=int(np.clip(n_rows // 200, 1, 20)),
+        max_categories=MAX_LEVELS,
+        sparse_output=False,
+    )
+    numbers = [n for n, k in of.items() if k != "category"]
+    categories = [n for n, k in of.items() if k == "category"]
+    return make_column_transformer(
+        (make_pipeline(impute, StandardScaler()), numbers), (encode, categories)
+    )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_plain_data_does_what_scikit_learn_does(seed):
     train, new = mixed(seed=seed), mixed(150, seed=seed + 100)
@@ -61,11 +85,7 @@ def test_plain_data_does_what_scikit_learn_does(seed):
     of = kinds(train)
     made = fit_preprocessing(train, of)
     origins = {name: first_date(train[name]) for name in ("visit", "when")}
-    fitted = column_transformer(
-        [n for n, k in of.items() if k != "category"],
-        [n for n, k in of.items() if k == "category"],
-        len(train),
-    ).fit(canonical(train, of, origins))
+    fitted = column_transformer(of, len(train)).fit(canonical(train, of, origins))
     for frame in (train, new, new.iloc[::-1, ::-1]):
         expected = fitted.transform(canonical(frame, of, origins))
         np.testing.assert_allclose(made.transform(frame), expected, rtol=0, atol=1e-12)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from alignset.cli.review_options import (
-    ALLOCATIONS,
     INTERVALS,
+    allocation_option,
     group_option,
     guess_option,
     interval_option,
@@ -35,56 +35,25 @@ from alignset.tables.files import read_table
 @guess_option
 @interval_option
 @click.option("--budget", type=int, help="Rows that can be reviewed: what do they buy?")
-@click.option(
-    "--allocation",
-    type=click.Choice(list(ALLOCATIONS)),
-    default="proportional",
-    show_default=True,
-    help="How the budget is shared out over cells.",
-)
-@click.option(
-    "--floor", type=int, default=10, show_default=True, help="Rows of each cell at least."
-)
+@allocation_option
+@click.option("--floor", default=10, show_default=True, help="Rows of each cell at least.")
 @json_option
 def command(
-    table: Path,
-    label: str,
-    group: tuple[str, ...],
-    precision: float,
-    level: float,
-    guess: tuple[str, ...],
-    interval: str,
-    budget: int | None,
-    allocation: str,
-    floor: int,
-    as_json: bool,
+    table: Path, guess: tuple[str, ...], interval: str, as_json: bool, **options: Any
 ) -> None:
     """Say how many rows of TABLE to review so that each group's noise rate is known.
 
     The noise rate is the share of observed labels that are wrong. "needed" holds if the guess is
     right, "at worst" whatever is found. Nothing is written.
     """
-    frame = read_table(table, columns=list(dict.fromkeys([label, *group])))
-    made = plan(
-        frame,
-        label=label,
-        group=group,
-        precision=precision,
-        level=level,
-        guess=parse_guess(guess, frame[label].drop_duplicates().tolist()),
-        budget=budget,
-        allocation=ALLOCATIONS[allocation],
-        floor=floor,
-        rule=INTERVALS[interval],
-    )
+    label = options["label"]
+    frame = read_table(table, columns=list(dict.fromkeys([label, *options["group"]])))
+    rates = parse_guess(guess, frame[label].drop_duplicates().tolist())
+    made = plan(frame, guess=rates, rule=INTERVALS[interval], **options)
     if as_json:
-        more = {
-            "total": made.total,
-            "total_at_worst": made.total_at_worst,
-            "warnings": made.warnings,
-            "findings": made.findings,
-        }
-        click.echo(json.dumps(plain({**asdict(made), **more}), indent=2))
+        more = ("total", "total_at_worst", "warnings", "findings")
+        told = {**vars(made), **{name: getattr(made, name) for name in more}}
+        click.echo(json.dumps(plain(told), indent=2))
     else:
         _print(made)
 

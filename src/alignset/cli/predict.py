@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from alignset.cli.review_options import out_option, overwrite_option, table_argument
 from alignset.model.folder import load_model
 from alignset.model.predict import predict_table
 from alignset.tables.files import check_output, read_table, write_table
@@ -13,10 +14,9 @@ from alignset.tables.files import check_output, read_table, write_table
 
 @click.command("predict")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("table", type=click.Path(path_type=Path))
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE",
-              help="Table to write: .csv, .tsv, .parquet or .feather.")  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Replace the file.")
+@table_argument
+@out_option("Table to write: .csv, .tsv, .parquet or .feather.")
+@overwrite_option
 def command(model: Path, table: Path, out: Path, overwrite: bool) -> None:
     """Predict the true label of every row of TABLE with the model folder MODEL.
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from alignset.cli.review_options import (
-    ALLOCATIONS,
+    allocation_option,
     group_option,
     guess_option,
     id_option,
     label_studio_option,
+    out_option,
     overwrite_option,
     parse_guess,
     seed_option,
@@ -38,37 +40,20 @@ from alignset.tables.files import check_output, read_table
 @id_option
 @show_option
 @click.option("--show-label", is_flag=True, help="Show the observed label to the reviewer.")
-@click.option(
-    "--allocation",
-    type=click.Choice(list(ALLOCATIONS)),
-    default="proportional",
-    show_default=True,
-    help="How rows are shared out over group x label.",
-)
+@allocation_option
 @guess_option
-@click.option("--floor", type=int, default=1, show_default=True, help="Rows of each cell at least.")
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), required=True, help="Sheet: .csv or .tsv."
-)
+@click.option("--floor", default=1, show_default=True, help="Rows of each cell at least.")
+@out_option("Sheet: .csv or .tsv.")
 @label_studio_option
 @seed_option
 @overwrite_option
 def command(
     table: Path,
-    n: int,
-    label: str | None,
-    group: tuple[str, ...],
-    truth: str | None,
-    id_: str | None,
-    show: tuple[str, ...],
-    show_label: bool,
-    allocation: str,
     guess: tuple[str, ...],
-    floor: int,
     out: Path,
     tasks: Path | None,
-    seed: int,
     overwrite: bool,
+    **options: Any,
 ) -> None:
     """Draw N rows of TABLE for review, at random within each group x observed label.
 
@@ -77,21 +62,9 @@ def command(
     """
     check_sheet_outputs(out, tasks, overwrite=overwrite)
     frame = read_table(table)
+    label, id_, seed = options["label"], options.pop("id_"), options.pop("seed")
     labels = frame[label].drop_duplicates().tolist() if label in frame else []
-    sheet = sample(
-        frame,
-        n=n,
-        label=label,
-        group=group,
-        truth=truth,
-        id=id_,
-        show=show,
-        show_label=show_label,
-        allocation=ALLOCATIONS[allocation],
-        guess=parse_guess(guess, labels),
-        floor=floor,
-        random_state=seed,
-    )
+    sheet = sample(frame, guess=parse_guess(guess, labels), id=id_, random_state=seed, **options)
     write_outputs(sheet, out, tasks, overwrite=overwrite)
 
 

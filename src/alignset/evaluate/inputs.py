@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from alignset.evaluate.ranked import Ranked, one_vs_rest, rank
-from alignset.labels import is_missing
+from alignset.labels import check_complete, distinct, is_missing
 
 Weights = ArrayLike | None
 """How much each row counts (n,), >= 0; None is one each."""
@@ -93,7 +93,7 @@ def check_inputs(
     classes, y = _encode_classes(labels, 2 if score.ndim == 1 else score.shape[1])
     names = _complete("groups", np.zeros(len(labels), np.int64) if groups is None else groups)
     _check_length("groups", names, len(labels))
-    group_names, group = _unique("groups", names)
+    group_names, group = distinct(names, "groups")
     prob = score if score.ndim == 2 else np.stack([np.zeros_like(score), score], axis=1)
     return Inputs(
         torch.from_numpy(prob.copy()),
@@ -165,27 +165,13 @@ def _complete(name: str, values: Any) -> NDArray[Any]:
         raise ValueError(f"{name} has shape {array.shape}; pass one entry per row, shape (n,).")
     if len(array) == 0:
         raise ValueError(f"{name} is empty; a metric needs at least one row.")
-    missing = int(is_missing(values).sum())
-    if missing:
-        raise ValueError(f"{name} has {missing} missing entries; drop those rows first.")
+    check_complete(is_missing(values), name, "drop those rows first")
     return array
-
-
-def _unique(name: str, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Sorted distinct values and the code of each row."""
-    try:
-        names, codes = np.unique(values, return_inverse=True)
-    except TypeError as error:
-        kinds = sorted({type(value).__name__ for value in values.tolist()})
-        raise ValueError(
-            f"{name} mixes {' and '.join(kinds)}, which have no order; pass one type."
-        ) from error
-    return names, codes.astype(np.int64)
 
 
 def _encode_classes(labels: NDArray[Any], n_classes: int) -> tuple[list[Any], NDArray[np.int64]]:
     """Class names and codes ``0..n_classes-1``; integer codes may leave classes empty."""
-    names, codes = _unique("y_true", labels)
+    names, codes = distinct(labels, "y_true")
     if len(names) == n_classes:
         return names.tolist(), codes
     if names.dtype.kind in "biuf" and np.isin(names, np.arange(n_classes)).all():

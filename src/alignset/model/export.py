@@ -14,6 +14,7 @@ import pandas as pd
 from alignset.model.fitted import Model
 from alignset.model.vectors import make_vectors
 from alignset.tables.atomic import new_file
+from alignset.tables.files import check_new_file
 from alignset.tables.kinds import as_levels, as_numbers
 from alignset.tables.preprocess import Category, Matrix, Number, Preprocessing
 
@@ -65,10 +66,7 @@ def check_onnx(path: Path, *, overwrite: bool) -> None:
         raise ValueError("exporting needs onnx; run `pip install 'alignset[onnx]'`.") from None
     if path.suffix != ".onnx":
         raise ValueError(f"{path.name} is no name of an ONNX file; end it in .onnx.")
-    if path.exists() and not overwrite:
-        raise ValueError(f"{path} exists; name another file, or pass --overwrite.")
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {path.parent} to write {path.name} to.")
+    check_new_file(path, overwrite=overwrite)
 
 
 class _Graph:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.labels import is_missing
+from alignset.labels import encode_known
 from alignset.model.evaluation import Evaluation
 from alignset.model.network import Network
 from alignset.tables.columns import Columns
@@ -76,18 +76,7 @@ class Model:
 
     def encode(self, y: Any) -> NDArray[np.int64]:
         """Class codes of observed labels."""
-        values = np.asarray(y, dtype=object)
-        place = {value: code for code, value in enumerate(self.classes.tolist())}
-        missing = is_missing(values)
-        strange = [i for i, v in enumerate(values.tolist()) if missing[i] or v not in place]
-        if strange:
-            row = strange[0]
-            held = "no label" if missing[row] else repr(values.tolist()[row])
-            raise ValueError(
-                f"the labels hold {held} in data row {row + 1}; this model knows "
-                f"{', '.join(map(repr, place))}."
-            )
-        return np.array([place[v] for v in values.tolist()], dtype=np.int64)
+        return encode_known(y, self.classes, column=self.columns.label)
 
     def _blocks(self, frame: Any) -> Iterator[tuple[Any, slice]]:
         """Turn a table into matrices, so many rows at once; a matrix is taken as it is."""

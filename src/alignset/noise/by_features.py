@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from alignset.noise.base import Codes, Noise, as_codes, check_groups, count_classes, rate_per_group
+from alignset.labels import Codes
+from alignset.noise.base import Noise, check_groups, count_classes
+from alignset.rows.features import as_float
+from alignset.rows.units import check_codes, share_per_group
 
 COEFFICIENT_SD = 0.33
 
@@ -65,10 +67,14 @@ def flip_by_features(
     >>> noise.y_seen, noise.flipped
     (array([0, 1, 1, 0]), array([False, False,  True,  True]))
     """
-    codes = as_codes(y, "y")
-    features = _check_features(X, len(codes))
+    codes = check_codes(y, "y")
+    features = as_float(X, np.float64)
+    if len(codes) != features.shape[0]:
+        raise ValueError(
+            f"y has {len(codes)} entries but X has {features.shape[0]} rows; pass one per row."
+        )
     groups, n_groups = check_groups(group, len(codes))
-    rates = rate_per_group(rate, n_groups)
+    rates = share_per_group(rate, n_groups, "noise rate", below_one=True)
     n_classes = count_classes(codes, n_classes)
     rng = np.random.default_rng(random_state)
     w = _check_coefficients(coefficients, features.shape[1], rng)
@@ -99,21 +105,6 @@ def _targets(y: Codes, features: Any, n_classes: int, rng: np.random.Generator) 
     likeness = likeness - likeness.mean(axis=0)
     likeness[np.arange(len(y)), y] = -np.inf
     return np.asarray(likeness.argmax(axis=1), dtype=np.int64)
-
-
-def _check_features(X: Any, n: int) -> Any:
-    features = X.tocsr() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-    if features.ndim != 2:
-        raise ValueError(f"X must have rows and columns, got shape {features.shape}.")
-    if features.shape[0] != n:
-        raise ValueError(f"y has {n} entries but X has {features.shape[0]} rows; pass one per row.")
-    values = features.data if sparse.issparse(features) else features
-    bad = int((~np.isfinite(values)).sum())
-    if bad:
-        raise ValueError(
-            f"X holds {bad} NaN or infinite values, which have no score; impute or drop them."
-        )
-    return features
 
 
 def _check_coefficients(

@@ -22,8 +22,7 @@ from alignset.model.measures import (
 )
 from alignset.report.model_facts import LabelAudit, Measured, ModelFacts
 from alignset.review.audit import Audit, audit
-from alignset.tables.cells import check_columns
-from alignset.tables.files import hash_file, read_table
+from alignset.tables.files import check_columns, hash_file, read_table
 from alignset.tables.preprocess import Matrix
 
 COUNTS, NUMBERS = ["rows", "reviewed", "wrong"], ["rate", "low", "high", "model_rate"]

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
 from alignset.evaluate.proportion import IntervalRule, wilson
-from alignset.labels import is_missing
+from alignset.labels import UNREVIEWED, encode_known
 from alignset.review.proposal import propose
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
 from alignset.review.sample import next_wave, open_rows
 from alignset.review.sheet import ROW, Sheet, make_sheet, row_ids
 from alignset.review.verdict import EmptyCell, Verdict, judge
 from alignset.review.waves import design_of
-from alignset.tables.cells import Cells, check_columns, read_cells
+from alignset.tables.cells import Cells, read_cells
 from alignset.tables.columns import Columns
+from alignset.tables.files import check_columns
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -207,33 +208,17 @@ class _Seen:
 def _see(model: Auditor, table: pd.DataFrame, parts: Columns) -> _Seen:
     cells = read_cells(table, label=parts.label, group=parts.groups)
     observed = cells.labels[cells.label]
-    reviewed, wrong = _compare(model.classes.tolist(), table, parts.truth, observed)
+    y_seen = encode_known(observed, model.classes, column=parts.label)
+    y_true = np.full(len(table), UNREVIEWED)
+    if parts.truth is not None:
+        y_true = encode_known(table[parts.truth], model.classes, column=parts.truth, gaps=True)
     return _Seen(
         cells=cells,
-        reviewed=reviewed,
-        wrong=wrong,
+        reviewed=y_true != UNREVIEWED,
+        wrong=(y_true != UNREVIEWED) & (y_true != y_seen),
         confidence=model.label_confidence(table, observed),
         design=design_of(table, parts),
     )
-
-
-def _compare(
-    classes: list[Any], table: pd.DataFrame, truth: str | None, observed: NDArray[Any]
-) -> tuple[Mask, Mask]:
-    """Tell which rows are reviewed, and of those, which observed labels are wrong."""
-    if truth is None:
-        return np.zeros(len(table), dtype=bool), np.zeros(len(table), dtype=bool)
-    values = table[truth].to_numpy(object)
-    reviewed = ~is_missing(values)
-    for row in np.flatnonzero(reviewed).tolist():
-        if values[row] not in classes:
-            raise ValueError(
-                f"column {truth!r} holds {values[row]!r} in data row {row + 1}; true labels are "
-                f"{', '.join(map(repr, classes))}, or empty where a row was not reviewed."
-            )
-    wrong = reviewed.copy()
-    wrong[reviewed] = values[reviewed] != observed[reviewed]
-    return reviewed, wrong
 
 
 def _tests(

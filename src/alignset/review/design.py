@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from alignset.rows.review import draw, largest_remainder
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Allocation = Callable[[Any, Any], Floats]
@@ -82,7 +84,7 @@ def allocate(sizes: ArrayLike, weights: ArrayLike, total: int, *, floor: int = 1
     while np.minimum(sizes, floor).sum() > total:
         floor -= 1
     least = np.minimum(sizes, max(floor, 1))
-    return _rounded(_clipped(weights, least, sizes, total), sizes, total)
+    return largest_remainder(_clipped(weights, least, sizes, total), total, sizes)
 
 
 def _clipped(weights: Floats, least: Ints, most: Ints, total: int) -> Floats:
@@ -98,55 +100,15 @@ def _clipped(weights: Floats, least: Ints, most: Ints, total: int) -> Floats:
     return np.clip(high * weights, least, most)
 
 
-def _rounded(shares: Floats, most: Ints, total: int) -> Ints:
-    """Round down, then give what is left to the largest remainders; ties to the first."""
-    whole = np.floor(shares + 1e-9).astype(np.int64)
-    while whole.sum() > total:  # the slack above rounded several up
-        whole[np.unravel_index(np.argmax(whole - shares), whole.shape)] -= 1
-    rest = np.where(whole < most, shares - whole, -np.inf).reshape(-1)
-    first = np.argsort(-rest, kind="stable")[: total - int(whole.sum())]
-    flat = whole.reshape(-1)
-    flat[first] += 1
-    return flat.reshape(shares.shape)
-
-
 def draw_stratified(stratum: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
-    """Draw ``counts[h]`` rows of each stratum at random without replacement.
-
-    Parameters
-    ----------
-    stratum : int array of shape (n,)
-        Stratum code of each row.
-    counts : int array of shape (H,)
-
-    Returns
-    -------
-    int array
-        Positions of the drawn rows, shuffled over all strata.
-
-    Examples
-    --------
-    >>> drawn = draw_stratified(np.repeat([0, 1], 50), np.array([2, 1]), np.random.default_rng(0))
-    >>> np.bincount(drawn // 50)
-    array([2, 1])
-    """
-    order = rng.permutation(len(stratum))
-    grouped = order[np.argsort(stratum[order], kind="stable")]
-    size = np.bincount(stratum, minlength=len(counts))
-    start = np.repeat(np.cumsum(size) - size, size)
-    place = np.arange(len(stratum)) - start
-    return rng.permutation(grouped[place < np.repeat(counts, size)])
+    """Draw ``counts[h]`` rows of each stratum ``h`` without replacement, and shuffle them."""
+    return rng.permutation(draw(stratum, counts, rng))
 
 
 def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
     """Turn sizes into inclusion probabilities that sum to n, none above 1.
 
     Rows whose share would exceed 1 are certain; the rest share what is left, again and again.
-
-    Examples
-    --------
-    >>> inclusion_probabilities([8, 1, 1, 1, 1], 2)
-    array([1.  , 0.25, 0.25, 0.25, 0.25])
     """
     size = np.asarray(size, float)
     if not (np.isfinite(size).all() and (size > 0).all()):
@@ -170,11 +132,6 @@ def draw_systematic(chance: Floats, rng: np.random.Generator) -> Ints:
     Randomised systematic sampling (Madow 1949; Hartley and Rao 1962): rows are put in random
     order, their probabilities laid end to end, and every row taken that covers one of
     u, u + 1, u + 2, ... for one uniform u. The number of rows is the sum of the probabilities.
-
-    Examples
-    --------
-    >>> len(draw_systematic(np.array([1.0, 0.25, 0.25, 0.25, 0.25]), np.random.default_rng(0)))
-    2
     """
     order = rng.permutation(len(chance))
     total = round(float(chance.sum()))

@@ -22,7 +22,8 @@ from alignset.review.sheet import (
     id_text,
     row_ids,
 )
-from alignset.tables.cells import check_columns, read_label
+from alignset.tables.cells import read_labels
+from alignset.tables.files import check_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,28 +76,38 @@ def join(table: pd.DataFrame, reviews: Reviews, *, label: str, truth: str = REVI
     [<NA>, <NA>, 0]
     """
     check_columns(table, [label])
-    classes, _ = read_label(table, label)
-    values = _values(reviews, classes.tolist())
+    classes, rows = read_labels(table, label).classes, reviews.rows
+    values = _values(rows, classes.tolist())
     at = _positions(table, reviews)
     out = table.copy()
     true = _objects(out, truth)
-    for position, row in zip(at, reviews.rows["id"], strict=True):
-        if true[position] is not None:
-            raise ValueError(f"row {row!r} of the sheet is already reviewed in the table.")
+    done = ~is_missing(true[at])
+    if done.any():
+        row = rows["id"].tolist()[done.argmax()]
+        raise ValueError(f"row {row!r} of the sheet is already reviewed in the table.")
     true[at] = values
-    out[truth] = _typed(true, classes)
+    # whole numbers stay whole where some are missing
+    out[truth] = pd.array(true.tolist(), dtype=_DTYPES.get(classes.dtype.kind, object))
     for name in DESIGN:
         column = _objects(out, name)
-        column[at] = reviews.rows[name].to_numpy(object)
+        column[at] = rows[name].to_numpy(object)
         out[name] = pd.array(column.tolist(), dtype=_DTYPES[name])
     found = len(values) - reviews.n_cannot_tell - reviews.n_open
     return Joined(out, found, reviews.n_cannot_tell, reviews.n_open)
 
 
-_DTYPES: Mapping[str, Any] = {STRATUM: "string", WAVE: "Int64", PROBABILITY: "Float64"}
+_DTYPES: Mapping[str, Any] = {
+    STRATUM: "string",
+    WAVE: "Int64",
+    PROBABILITY: "Float64",
+    "b": "boolean",
+    "i": "Int64",
+    "u": "Int64",
+}
+"""Of the columns a sheet brings, and of true labels by the kind of the observed ones."""
 
 
-def _values(reviews: Reviews, classes: list[Any]) -> list[Any]:
+def _values(rows: pd.DataFrame, classes: list[Any]) -> list[Any]:
     """Answers as values of the label column, None where there is none."""
     known = {id_text(value).casefold(): value for value in classes}
     if len(known) < len(classes):
@@ -104,13 +115,10 @@ def _values(reviews: Reviews, classes: list[Any]) -> list[Any]:
     if CANNOT_TELL in known:
         raise ValueError(f"{CANNOT_TELL!r} is a class of the label; rename it in the table.")
     values: list[Any] = []
-    for row, answer in zip(reviews.rows["id"], reviews.rows["reviewed"], strict=True):
-        if pd.isna(answer) or answer == CANNOT_TELL:
-            values.append(None)
-            continue
-        text = id_text(answer)
-        value = known.get(text, known.get(text.casefold()))
-        if value is None:
+    for row, answer in zip(rows["id"], rows["reviewed"], strict=True):
+        text = None if pd.isna(answer) or answer == CANNOT_TELL else id_text(answer)
+        value = None if text is None else known.get(text, known.get(text.casefold()))
+        if value is None and text is not None:
             accepted = ", ".join(repr(str(c)) for c in classes)
             raise ValueError(
                 f"row {row!r} of the sheet was reviewed as {answer!r}; accepted are {accepted}, "
@@ -122,11 +130,8 @@ def _values(reviews: Reviews, classes: list[Any]) -> list[Any]:
 
 def _positions(table: pd.DataFrame, reviews: Reviews) -> Any:
     """Where in the table each row of the sheet is."""
-    if reviews.id_column == ROW:
-        keys = [str(i) for i in range(len(table))]
-    else:
-        keys = [id_text(value) for value in row_ids(table, reviews.id_column)]
-    place = {key: position for position, key in enumerate(keys)}
+    ids = range(len(table)) if reviews.id_column == ROW else row_ids(table, reviews.id_column)
+    place = {id_text(value): position for position, value in enumerate(ids)}
     for row in reviews.rows["id"]:
         if row not in place:
             raise ValueError(
@@ -143,10 +148,3 @@ def _objects(table: pd.DataFrame, name: str) -> Any:
     values = table[name].to_numpy(object, copy=True)
     values[is_missing(values)] = None
     return values
-
-
-def _typed(values: Any, classes: Any) -> Any:
-    """Make a column of true labels that keeps whole numbers whole where some are missing."""
-    dtypes: dict[str, Any] = {"b": "boolean", "i": "Int64", "u": "Int64"}
-    kind = dtypes.get(classes.dtype.kind, object)
-    return pd.array(values.tolist(), dtype=kind)

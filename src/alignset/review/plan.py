@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,33 +24,7 @@ SMALL_SHARE, LEAST_GROUP, MOST_GROUP = 0.03, 0.20, 0.80
 or below; robust while the minority made up between these shares of the alignment set."""
 
 
-@dataclass(frozen=True)
-class PlannedCell:
-    """Rows to review with one observed label in one group; None where no budget was given."""
-
-    group: Any
-    label: Any
-    rows: int
-    needed: int
-    needed_at_worst: int
-    within_budget: int | None
-
-
-@dataclass(frozen=True)
-class PlannedGroup:
-    """Rows to review in one group, and the half-width of its noise rate they give."""
-
-    group: Any
-    rows: int
-    needed: int
-    half_width: float
-    needed_at_worst: int
-    within_budget: int | None
-    budget_half_width: float | None
-    warning: str
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """What to review: answers :meth:`frame` (a row per cell) and :meth:`group_frame`.
 
@@ -62,7 +37,10 @@ class Plan:
     guess : float or mapping from observed label to float
         Noise rate the numbers ``needed`` assume; ``needed_at_worst`` assumes nothing.
     budget : int or None
-    groups, cells : tuples of PlannedGroup and PlannedCell
+    groups, cells : DataFrame
+        One row per group, and per group x observed label: rows there are, rows needed if the
+        guess is right and at worst, rows within the budget; of a group the half-width of its
+        noise rate that they give, too. None where no budget was given.
 
     Examples
     --------
@@ -77,38 +55,37 @@ class Plan:
     level: float
     guess: float | Mapping[Any, float]
     budget: int | None
-    groups: tuple[PlannedGroup, ...]
-    cells: tuple[PlannedCell, ...]
+    groups: pd.DataFrame
+    cells: pd.DataFrame
 
     @property
     def total(self) -> int:
         """Rows to review if the guess is right."""
-        return sum(group.needed for group in self.groups)
+        return int(self.groups["needed"].sum())
 
     @property
     def total_at_worst(self) -> int:
         """Rows to review to reach the precision whatever the noise rates are."""
-        return sum(group.needed_at_worst for group in self.groups)
+        return int(self.groups["needed_at_worst"].sum())
 
     def frame(self) -> pd.DataFrame:
         """One row per group x observed label."""
-        return pd.DataFrame([vars(cell) for cell in self.cells])
+        return self.cells
 
     def group_frame(self) -> pd.DataFrame:
         """One row per group."""
-        return pd.DataFrame([vars(group) for group in self.groups])
+        return self.groups
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """One sentence for each group too small to say much about."""
-        return tuple(group.warning for group in self.groups if group.warning)
+        return tuple(filter(None, self.groups["warning"]))
 
     @property
     def findings(self) -> tuple[str, ...]:
         """What the paper found about alignment sets of this size and composition."""
-        counts = {g.group: g.needed if self.budget is None else g.within_budget or 0
-                  for g in self.groups}  # fmt: skip
-        return _findings(counts, self.rows)
+        counts = self.groups["needed" if self.budget is None else "within_budget"]
+        return _findings(dict(zip(self.groups["group"], counts, strict=True)), self.rows)
 
 
 def plan(
@@ -165,72 +142,98 @@ def plan(
     cells = read_cells(table, label=label, group=group_columns(group))
     sizes = cells.counts
     rates = guessed_rates(guess, cells)
-    _check(precision, level, budget, floor, sizes)
+    _check(precision, budget, floor, sizes)
     ask = _Question(precision, level, rule)
-    needed = [ask.rows_needed(sizes[g], rates[g]) for g in range(len(sizes))]
-    worst = [ask.rows_at_worst(sizes[g]) for g in range(len(sizes))]
-    bought = None
+    needed = np.stack([ask.rows_needed(*of) for of in zip(sizes, rates, strict=True)])
+    worst = np.stack([ask.rows_at_worst(of) for of in sizes])
+    counts = {"rows": sizes, "needed": needed, "needed_at_worst": worst, "within_budget": None}
     if budget is not None:
-        bought = allocate(sizes, allocation(sizes, rates), budget, floor=floor)
-    return Plan(
-        rows=len(table),
-        precision=precision,
-        level=level,
-        guess=guess,
-        budget=budget,
-        groups=_groups(cells, rates, needed, worst, bought, ask),
-        cells=_cells(cells, needed, worst, bought),
+        counts["within_budget"] = allocate(sizes, allocation(sizes, rates), budget, floor=floor)
+    groups, by_cell = _frames(cells, counts, rates, ask)
+    return Plan(len(table), precision, level, guess, budget, groups, by_cell)
+
+
+def _frames(
+    cells: Cells, counts: Mapping[str, Ints | None], rates: Floats, ask: _Question
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Lay counts (G, K) out by group and by cell, with what they buy each group."""
+    names = cells.groups.tolist()
+
+    def widths(name: str) -> list[float] | None:
+        of = counts[name]
+        rows = None if of is None else zip(cells.counts, of, rates, strict=True)
+        return None if rows is None else [ask.half_width(*row) for row in rows]
+
+    groups = pd.DataFrame(
+        {
+            "group": names,
+            **{name: None if of is None else of.sum(1) for name, of in counts.items()},
+            "half_width": widths("needed"),
+            "budget_half_width": widths("within_budget"),
+            "warning": [ask.too_small(*of) for of in zip(names, cells.counts, rates, strict=True)],
+        }
     )
+    by_cell = pd.MultiIndex.from_product([names, cells.labels.tolist()], names=["group", "label"])
+    flat = {name: None if of is None else of.reshape(-1) for name, of in counts.items()}
+    return groups, pd.DataFrame(flat, index=by_cell).reset_index()
 
 
 @dataclass(frozen=True)
 class _Question:
-    """What the rows reviewed must answer."""
+    """What the rows reviewed must answer, for one group with (K,) rows of each observed label."""
 
     precision: float
     level: float
     rule: IntervalRule
 
     def half_width(self, sizes: Ints, counts: Ints, rates: Floats) -> float:
-        """Average the half-width of one group's rate, (K,) of (K,) rows reviewed."""
+        """Average the half-width of the group's rate if ``counts`` rows are reviewed."""
         rate = float(sizes @ rates / sizes.sum())
         size = _design_size(sizes, counts, rates)
         return expected_half_width(rate, size, level=self.level, rule=self.rule)
 
     def rows_needed(self, sizes: Ints, rates: Floats) -> Ints:
-        """Fewest rows of a group, by observed label, for the precision at the guessed rates."""
-
-        def enough(n: int) -> bool:
-            return self.half_width(sizes, _spread(sizes, n), rates) <= self.precision
-
-        return _spread(sizes, smallest(enough, int((sizes > 0).sum()), int(sizes.sum())))
+        """Fewest rows for the precision at the guessed rates."""
+        return _fewest(
+            sizes, lambda counts: self.half_width(sizes, counts, rates) <= self.precision
+        )
 
     def rows_at_worst(self, sizes: Ints) -> Ints:
-        """Fewest rows of a group, by observed label, for the precision whatever is found."""
-        half = np.full(len(sizes), 0.5)
+        """Fewest rows for the precision whatever is found."""
 
-        def enough(n: int) -> bool:
-            size = _design_size(sizes, _spread(sizes, n), half)
+        def enough(counts: Ints) -> bool:
+            size = _design_size(sizes, counts, np.full(len(sizes), 0.5))
             low, high = self.rule(0.5, size, level=self.level)
             return bool(high - low <= 2 * self.precision)
 
-        return _spread(sizes, smallest(enough, int((sizes > 0).sum()), int(sizes.sum())))
+        return _fewest(sizes, enough)
+
+    def too_small(self, name: Any, sizes: Ints, rates: Floats) -> str:
+        """Warn where even all rows of a group leave twice the precision for people like them."""
+        rows = int(sizes.sum())
+        rate = float(sizes @ rates / rows)
+        left = expected_half_width(rate, rows, level=self.level, rule=self.rule)
+        if left <= 2 * self.precision:
+            return ""
+        count = "one row" if rows == 1 else f"{rows} rows"
+        return (
+            f"group {name!r} has {count}: reviewing all of them tells how many of these labels are "
+            f"wrong, but leaves {left:.2f} either way for new rows of the group; say nothing about "
+            "it, or join it with another group."
+        )
+
+
+def _fewest(sizes: Ints, enough: Callable[[Ints], bool]) -> Ints:
+    least, most = int((sizes > 0).sum()), int(sizes.sum())
+    return _spread(sizes, smallest(lambda n: enough(_spread(sizes, n)), least, most))
 
 
 def smallest(enough: Callable[[int], bool], least: int, most: int) -> int:
     """Find the smallest whole number that is enough; ``most`` has to be.
 
     Bisection, then steps down, because rounding can make a number enough and the next one not.
-
-    Examples
-    --------
-    >>> smallest(lambda n: n * n >= 50, 1, 100)
-    8
     """
-    low, high = least, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    low = least + bisect_left(range(least, most), True, key=enough)
     steps = range(max(least, low - 8), low)
     return next((n for n in steps if enough(n)), low)
 
@@ -249,64 +252,6 @@ def _design_size(sizes: Ints, counts: Ints, rates: Floats) -> float:
     variance = float((share**2 * p * (1 - p) / size).sum())
     rate = float(share @ p)
     return rate * (1 - rate) / variance if variance > 0 else float("inf")
-
-
-def _groups(
-    cells: Cells,
-    rates: Floats,
-    needed: list[Ints],
-    worst: list[Ints],
-    bought: Ints | None,
-    ask: _Question,
-) -> tuple[PlannedGroup, ...]:
-    sizes, planned = cells.counts, []
-    for g, name in enumerate(cells.groups.tolist()):
-        rate = float(sizes[g] @ rates[g] / sizes[g].sum())
-        planned.append(
-            PlannedGroup(
-                group=name,
-                rows=int(sizes[g].sum()),
-                needed=int(needed[g].sum()),
-                half_width=ask.half_width(sizes[g], needed[g], rates[g]),
-                needed_at_worst=int(worst[g].sum()),
-                within_budget=None if bought is None else int(bought[g].sum()),
-                budget_half_width=(
-                    None if bought is None else ask.half_width(sizes[g], bought[g], rates[g])
-                ),
-                warning=_too_small(name, int(sizes[g].sum()), rate, ask),
-            )
-        )
-    return tuple(planned)
-
-
-def _cells(
-    cells: Cells, needed: list[Ints], worst: list[Ints], bought: Ints | None
-) -> tuple[PlannedCell, ...]:
-    return tuple(
-        PlannedCell(
-            group=name,
-            label=value,
-            rows=int(cells.counts[g, k]),
-            needed=int(needed[g][k]),
-            needed_at_worst=int(worst[g][k]),
-            within_budget=None if bought is None else int(bought[g, k]),
-        )
-        for g, name in enumerate(cells.groups.tolist())
-        for k, value in enumerate(cells.labels.tolist())
-    )
-
-
-def _too_small(name: Any, rows: int, rate: float, ask: _Question) -> str:
-    """Warn where even all rows of a group leave twice the precision for people like them."""
-    left = expected_half_width(rate, rows, level=ask.level, rule=ask.rule)
-    if left <= 2 * ask.precision:
-        return ""
-    count = "one row" if rows == 1 else f"{rows} rows"
-    return (
-        f"group {name!r} has {count}: reviewing all of them tells how many of these labels are "
-        f"wrong, but leaves {left:.2f} either way for new rows of the group; say nothing about it, "
-        "or join it with another group."
-    )
 
 
 def _findings(counts: Mapping[Any, int], rows: int) -> tuple[str, ...]:
@@ -331,11 +276,9 @@ def _findings(counts: Mapping[Any, int], rows: int) -> tuple[str, ...]:
     return size, bias + (f": {', '.join(outside)}." if outside else ".")
 
 
-def _check(precision: float, level: float, budget: int | None, floor: int, sizes: Ints) -> None:
+def _check(precision: float, budget: int | None, floor: int, sizes: Ints) -> None:
     if not 0 < precision < 0.5:
         raise ValueError(f"precision must lie in (0, 0.5), got {precision}; write 0.05 for 5 %.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level}; write 0.95 for 95 %.")
     if floor < 0:
         raise ValueError(f"floor must not be negative, got {floor}.")
     if budget is not None and not 0 < budget <= sizes.sum():

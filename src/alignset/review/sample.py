@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from alignset.review.design import Allocation, allocate, draw_stratified, proportional
 from alignset.review.sheet import WAVE, Sheet, make_sheet
-from alignset.tables.cells import check_columns, group_columns, guessed_rates, read_cells
+from alignset.tables.cells import group_columns, guessed_rates, read_cells
+from alignset.tables.files import check_columns
 
 
 def sample(

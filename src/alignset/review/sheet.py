@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from alignset.labels import check_complete, is_missing
 from alignset.tables.atomic import new_file
-from alignset.tables.files import check_columns, write_table
+from alignset.tables.delimited import find_layout
+from alignset.tables.files import check_columns, check_new_file, read_table, write_table
 
 ROW, STRATUM, WAVE, PROBABILITY, REVIEWED = "row", "stratum", "wave", "probability", "reviewed"
 DESIGN = (STRATUM, WAVE, PROBABILITY)
@@ -135,10 +135,9 @@ def make_sheet(
 
 def row_ids(table: pd.DataFrame, id: str) -> pd.Series[Any]:
     """Return the column that identifies rows; refuse missing and repeated ids."""
-    check_columns([id], [str(name) for name in table.columns], "the table")
+    check_columns(table, [id])
     ids = table[id]
-    if ids.isna().any():
-        raise ValueError(f"column {id!r} is missing in {ids.isna().sum()} rows; an id is needed.")
+    check_complete(is_missing(ids), "ids", "every row needs an id", column=id)
     if ids.duplicated().any():
         twice = ids[ids.duplicated()].tolist()[0]
         raise ValueError(
@@ -170,10 +169,7 @@ def check_json_output(path: Path, *, overwrite: bool = False) -> None:
     """Refuse a JSON file that cannot be written, before any work is done for it."""
     if path.suffix.lower() != ".json":
         raise ValueError(f"{path.name} must end in .json: Label Studio tasks are JSON.")
-    if path.exists() and not overwrite:
-        raise ValueError(f"{path} exists; name another file, or pass --overwrite.")
-    if not path.parent.is_dir():
-        raise ValueError(f"there is no folder {path.parent} to write {path.name} to.")
+    check_new_file(path, overwrite=overwrite)
 
 
 def _tasks(sheet: Sheet) -> Iterator[dict[str, Any]]:
@@ -212,8 +208,7 @@ def read_reviews(path: str | os.PathLike[str]) -> Reviews:
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv`` or ``.json``. A CSV saved with semicolons, a byte-order mark or decimal
-        commas is understood too.
+        ``.csv``, ``.tsv`` or ``.json``; however a spreadsheet wrote it, as ``read_table`` does.
 
     Returns
     -------
@@ -233,43 +228,34 @@ def read_reviews(path: str | os.PathLike[str]) -> Reviews:
         raise FileNotFoundError(f"there is no file {place}.")
     if place.suffix.lower() not in (".csv", ".tsv", ".json"):
         raise ValueError(f"{place.name} is no review sheet; sheets end in .csv, .tsv or .json.")
+    id_column, rows = (_from_json if place.suffix.lower() == ".json" else _from_table)(place)
+    rows = _checked(place, rows)
+    told = rows.dropna(subset="reviewed").drop_duplicates(["id", "reviewed"])
+    twice = told[told["id"].duplicated(keep=False)]
+    if len(twice):
+        row, (one, other, *_) = next((row, of["reviewed"]) for row, of in twice.groupby("id"))
+        raise ValueError(
+            f"{place} has two answers for row {row!r}, {one!r} and {other!r}; settle on one."
+        )
+    # the first of several annotators who answered
+    rows = rows.groupby("id", sort=False, as_index=False).first()
+    rows["reviewed"] = rows["reviewed"].astype(object).where(rows["reviewed"].notna(), None)
+    return Reviews(id_column, rows)
+
+
+_COLUMNS = ("id", "reviewed", PROBABILITY, STRATUM, WAVE)
+
+
+def _from_table(path: Path) -> tuple[str, pd.DataFrame]:
+    """Name of the id column, and the sheet as text under the names of ``_COLUMNS``."""
+    first = find_layout(path, ",").names[:1]
+    frame = read_table(path, columns=[*first, *DESIGN, REVIEWED], as_text=True)
+    return first[0], frame.rename(columns={first[0]: "id"})[list(_COLUMNS)]
+
+
+def _from_json(path: Path) -> tuple[str, pd.DataFrame]:
     try:
-        text = place.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{place} is not UTF-8; save it as CSV UTF-8.") from None
-    if not text.strip():
-        raise ValueError(f"{place} is empty.")
-    found = _from_json(place, text) if place.suffix.lower() == ".json" else _from_csv(place, text)
-    id_column, rows = found
-    rows = [{**row, "reviewed": _answer(row["reviewed"])} for row in rows]
-    frame = pd.DataFrame(
-        _one_answer_each(place, rows), columns=["id", "reviewed", PROBABILITY, STRATUM, WAVE]
-    )
-    frame["reviewed"] = frame["reviewed"].astype(object).where(frame["reviewed"].notna(), None)
-    return Reviews(id_column, frame)
-
-
-_Found = tuple[str, list[dict[str, Any]]]
-
-
-def _from_csv(path: Path, text: str) -> _Found:
-    header = text.splitlines()[0]
-    separator = max((",", ";", "\t"), key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
-    names = list(reader.fieldnames or ())
-    check_columns((*DESIGN, REVIEWED), names, str(path))
-    rows = [
-        _checked(path, row[names[0]], row[REVIEWED], {key: row[key] for key in DESIGN})
-        for row in reader
-    ]
-    if not rows:
-        raise ValueError(f"{path} has columns but no rows.")
-    return names[0], rows
-
-
-def _from_json(path: Path, text: str) -> _Found:
-    try:
-        tasks = json.loads(text)
+        tasks = json.loads(path.read_bytes())
     except ValueError as error:
         raise ValueError(f"{path} is no JSON: {error}.") from None
     if not (isinstance(tasks, list) and tasks and all(isinstance(t, dict) for t in tasks)):
@@ -283,11 +269,11 @@ def _from_json(path: Path, text: str) -> _Found:
                 "id_column, stratum, wave or probability."
             )
         columns.add(str(data["id_column"]))
-        answers = _answers(task) or [None]
-        rows += [_checked(path, data["row"], answer, data) for answer in answers]
+        design = data[PROBABILITY], data[STRATUM], data[WAVE]
+        rows += [(data["row"], answer, *design) for answer in _answers(task) or [None]]
     if len(columns) > 1:
         raise ValueError(f"{path} mixes rows identified by {' and '.join(sorted(columns))}.")
-    return columns.pop(), rows
+    return columns.pop(), pd.DataFrame(rows, columns=list(_COLUMNS), dtype=object)
 
 
 def _answers(task: Mapping[str, Any]) -> list[Any]:
@@ -295,7 +281,7 @@ def _answers(task: Mapping[str, Any]) -> list[Any]:
     if "data" not in task:
         answer = task.get(REVIEWED)
         chosen = answer.get("choices") if isinstance(answer, dict) else answer
-        return [chosen[0] if isinstance(chosen, list) and chosen else chosen]
+        return chosen[:1] if isinstance(chosen, list) else [chosen]
     return [
         result["value"]["choices"][0]
         for annotation in task.get("annotations") or ()
@@ -305,38 +291,27 @@ def _answers(task: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _checked(path: Path, row: Any, answer: Any, data: Mapping[str, Any]) -> dict[str, Any]:
-    """One line of a sheet, with its probability and wave as numbers."""
-    try:
-        chance = float(str(data[PROBABILITY]).replace(",", "."))
-        wave = int(float(str(data[WAVE])))
-    except ValueError:
-        chance, wave = float("nan"), 0
-    if not (0 < chance <= 1 and wave >= 1):
+def _checked(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return ids and answers as text, and the probability and wave of each row as numbers."""
+    text = {name: rows[name].astype("str").str.replace(",", ".") for name in (PROBABILITY, WAVE)}
+    chance, wave = (pd.to_numeric(values, errors="coerce") for values in text.values())
+    ids, fine = rows["id"].map(id_text), (chance > 0) & (chance <= 1) & (wave >= 1)
+    if not fine.all():
+        at = fine.argmin()
         raise ValueError(
-            f"{path} has probability {data[PROBABILITY]!r} and wave {data[WAVE]!r} for row "
-            f"{id_text(row)!r}; leave those columns as `alignset sample` wrote them."
+            f"{path} has probability {rows[PROBABILITY].tolist()[at]!r} and wave "
+            f"{rows[WAVE].tolist()[at]!r} for row {ids.tolist()[at]!r}; leave those columns as "
+            "`alignset sample` wrote them."
         )
-    design = {PROBABILITY: chance, STRATUM: str(data[STRATUM]), WAVE: wave}
-    return {"id": id_text(row), "reviewed": answer, **design}
+    return rows.assign(
+        id=ids,
+        reviewed=rows["reviewed"].map(_answer),
+        **{PROBABILITY: chance, STRATUM: rows[STRATUM].astype("str"), WAVE: wave.astype(int)},
+    )
 
 
 def _answer(value: Any) -> str | None:
-    text = "" if value is None else str(value).strip()
+    text = "" if pd.isna(value) else str(value).strip()
     if not text:
         return None
     return CANNOT_TELL if " ".join(text.casefold().split()) == CANNOT_TELL else text
-
-
-def _one_answer_each(path: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    kept: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        before = kept.setdefault(row["id"], row)
-        if before["reviewed"] is None:
-            kept[row["id"]] = row
-        elif row["reviewed"] not in (None, before["reviewed"]):
-            raise ValueError(
-                f"{path} has two answers for row {row['id']!r}, {before['reviewed']!r} and "
-                f"{row['reviewed']!r}; settle on one."
-            )
-    return list(kept.values())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from alignset.labels import encode_groups, encode_labels
+from alignset.labels import check_complete, encode_groups, encode_labels
 from alignset.rows.table import Table
 
 
@@ -49,11 +49,9 @@ def from_arrays(
     X = np.asarray(X) if isinstance(X, (list, tuple)) else X
     columns = X.columns if isinstance(X, pd.DataFrame) else range(X.shape[1])
     labels = encode_labels(y if y_seen is None else y_seen, None if y_seen is None else y)
-    if not labels.reviewed.all() and y_seen is not None:
-        raise ValueError(
-            f"y is missing in {(~labels.reviewed).sum()} of {len(labels.y_true)} rows; a table to "
-            "split needs every true label, so drop those rows."
-        )
+    if y_seen is not None:
+        advice = "a table to split needs every true label, so drop those rows"
+        check_complete(~labels.reviewed, "y", advice)
     group_names, group = encode_groups(groups, X.shape[0])
     return Table(
         X=X,

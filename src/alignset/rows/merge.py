@@ -124,13 +124,7 @@ def _equal(
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    """Return one finite, non-negative weight per row; None is one each.
-
-    Examples
-    --------
-    >>> check_weights([1, 0, 2], n=3)
-    array([1., 0., 2.])
-    """
+    """Return one finite, non-negative weight per row; None is one each."""
     weight = np.array(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alignset.rows.units import Codes, check_group, check_share, units_of
+from alignset.labels import Codes
+from alignset.rows.units import check_codes, check_share, share_per_group, units_of
 
 Mask = NDArray[np.bool_]
 
@@ -49,7 +50,7 @@ def draw_review(
     >>> np.bincount(group[reviewed])
     array([5, 5])
     """
-    codes = check_group(group)
+    codes = check_codes(group, "group")
     units = units_of(codes, individuals)
     rng = np.random.default_rng(random_state)
     counts = review_counts(units.sizes, share=share, composition=composition)
@@ -89,7 +90,7 @@ def hold_out(
     >>> int(held[:4].sum()), int(held[4:].sum())
     (1, 1)
     """
-    codes = check_group(group)
+    codes = check_codes(group, "group")
     mask = np.asarray(reviewed).astype(bool)
     if mask.shape != codes.shape:
         raise ValueError(
@@ -111,16 +112,14 @@ def review_counts(
 ) -> Codes:
     """Return how many of each group's ``sizes`` are reviewed."""
     if composition is None:
-        return np.array(
-            [round(s * n) for s, n in zip(_shares(share, len(sizes)), sizes, strict=True)]
-        ).astype(np.int64)
+        return np.round(share_per_group(share, len(sizes), "share") * sizes).astype(np.int64)
     if np.ndim(share):
         raise ValueError(
             "composition fixes what part of the alignment set each group makes up, so share must "
             f"be one number, its total size; got {len(np.asarray(share))} shares."
         )
     total = round(check_share(float(np.asarray(share)), "share") * int(sizes.sum()))
-    counts = _largest_remainder(total, _check_composition(composition, len(sizes)))
+    counts = largest_remainder(total * _check_composition(composition, len(sizes)), total)
     for g, (count, size) in enumerate(zip(counts, sizes, strict=True)):
         if count > size:
             raise ValueError(
@@ -133,29 +132,28 @@ def review_counts(
 def pick(group: Codes, counts: Codes, rng: np.random.Generator) -> Mask:
     """Choose ``counts[g]`` entries of each group ``g``."""
     chosen = np.zeros(len(group), dtype=bool)
+    chosen[draw(group, counts, rng)] = True
+    return chosen
+
+
+def draw(group: Codes, counts: Codes, rng: np.random.Generator) -> Codes:
+    """Draw ``counts[g]`` entries of each group ``g``, and return where they are, group by group.
+
+    Entries of groups beyond ``counts`` are not drawn.
+    """
     # One order for all entries, of which each group takes the first: larger counts are nested.
     order = rng.permutation(len(group))
-    for g, count in enumerate(counts):
-        chosen[order[group[order] == g][:count]] = True
-    return chosen
+    grouped = order[np.argsort(group[order], kind="stable")]
+    size = np.bincount(group, minlength=len(counts))
+    place = np.arange(len(group)) - np.repeat(np.cumsum(size) - size, size)
+    most = np.pad(counts, (0, len(size) - len(counts)))
+    return grouped[place < np.repeat(most, size)]
 
 
 def _inner_count(share: float, size: int) -> int:
     if size < 2:
         return 0
     return min(max(round(share * size), 1), size - 1)
-
-
-def _shares(share: float | Sequence[float], n_groups: int) -> list[float]:
-    if np.ndim(share) == 0:
-        return [check_share(float(np.asarray(share)), "share")] * n_groups
-    shares = np.asarray(share, dtype=np.float64)
-    if shares.shape != (n_groups,):
-        raise ValueError(
-            f"share has shape {shares.shape} but there are {n_groups} groups; "
-            "pass one share for all, or one per group."
-        )
-    return [check_share(s, "share", f" for group {g}") for g, s in enumerate(shares)]
 
 
 def _check_composition(composition: Sequence[float], n_groups: int) -> NDArray[np.float64]:
@@ -173,10 +171,15 @@ def _check_composition(composition: Sequence[float], n_groups: int) -> NDArray[n
     return parts
 
 
-def _largest_remainder(total: int, parts: NDArray[np.float64]) -> Codes:
-    """Divide ``total`` into whole counts as near to ``parts`` as can be."""
-    exact = total * parts
-    counts = np.floor(exact).astype(np.int64)
-    first = np.argsort(counts - exact, kind="stable")
-    counts[first[: total - int(counts.sum())]] += 1
-    return counts
+def largest_remainder(shares: NDArray[np.float64], total: int, most: Any = np.inf) -> Codes:
+    """Round shares to whole counts that sum to ``total``, none above ``most``.
+
+    All are rounded down, and what is left goes to the largest remainders; ties to the first.
+    """
+    whole = np.floor(shares + 1e-9).astype(np.int64)
+    while whole.sum() > total:  # the slack above rounded several up
+        whole[np.unravel_index(np.argmax(whole - shares), whole.shape)] -= 1
+    rest = np.where(whole < most, shares - whole, -np.inf).reshape(-1)
+    flat = whole.reshape(-1)
+    flat[np.argsort(-rest, kind="stable")[: total - int(whole.sum())]] += 1
+    return flat.reshape(shares.shape)

@@ -1,14 +1,16 @@
-"""What a split must not cut: an individual with all its rows, or a row where there is no more."""
+"""What a split must not cut, an individual with all its rows; checks of codes and shares."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from alignset.labels import Codes as Codes
+from alignset.labels import check_complete
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,35 +49,54 @@ def units_of(group: Codes, individuals: Any, n_groups: int | None = None) -> Uni
         import pandas as pd
 
         of_row = pd.factorize(who)[0].astype(np.int64)
-        nobody = of_row < 0
-        if nobody.any():
-            raise ValueError(
-                f"individuals is missing in {nobody.sum()} of {len(who)} rows, first in row "
-                f"{nobody.argmax()}; give each such row an individual of its own, or drop it."
-            )
+        advice = "give each such row an individual of its own, or drop it"
+        check_complete(of_row < 0, "individuals", advice)
         unit_group = group[np.unique(of_row, return_index=True)[1]]
     sizes = np.bincount(unit_group, minlength=least).astype(np.int64)
     return Units(of_row, unit_group, sizes)
 
 
-def check_group(group: Any) -> Codes:
-    """Return group codes if they are whole numbers from 0 on."""
-    codes = np.asarray(group)
+def check_codes(values: Any, name: str, n: int | None = None) -> Codes:
+    """Return codes ``0, 1, ...`` as a new array, if they are that and, where given, ``n``."""
+    codes = np.array(values)
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or not codes.size or codes.min() < 0:
         raise ValueError(
-            f"group must be a flat array of codes 0, 1, ..., got {codes.dtype} values of shape "
-            f"{codes.shape}; encode_groups makes such codes."
+            f"{name} must be a flat array of codes 0, 1, ..., got {codes.dtype} values of shape "
+            f"{codes.shape}; encode_labels and encode_groups make such codes."
         )
+    if n is not None and len(codes) != n:
+        raise ValueError(f"{name} has {len(codes)} entries but y has {n}; pass one per row.")
     return codes.astype(np.int64)
 
 
-def check_share(share: float, name: str, where: str = "", *, strict: bool = False) -> float:
-    """Return ``share`` if it lies in [0, 1], or in (0, 1) when ``strict``."""
+def check_share(
+    share: float, name: str, where: str = "", *, strict: bool = False, below_one: bool = False
+) -> float:
+    """Return ``share`` if it lies in [0, 1], in (0, 1) when ``strict``, or is ``below_one``."""
     value = float(share)
-    if not ((0.0 < value < 1.0) if strict else (0.0 <= value <= 1.0)):
+    ends = (() if strict else (0.0,)) + (() if strict or below_one else (1.0,))
+    if not (0.0 < value < 1.0 or value in ends):
         percent = value if 1.0 < value < 100.0 else 10.0
+        within = f"{'(' if strict else '['}0, 1{')' if strict or below_one else ']'}"
         raise ValueError(
-            f"{name} must lie in {'(0, 1)' if strict else '[0, 1]'}, got {value}{where}; "
+            f"{name} must lie in {within}, got {value}{where}; "
             f"write {percent / 100:g} for {percent:g} %."
         )
     return value
+
+
+def share_per_group(
+    share: float | Sequence[float], n_groups: int, name: str, *, below_one: bool = False
+) -> NDArray[np.float64]:
+    """Return one checked share per group, of one for all or one for each."""
+    if np.ndim(share) == 0:
+        return np.full(n_groups, check_share(float(np.asarray(share)), name, below_one=below_one))
+    shares = np.asarray(share, dtype=np.float64)
+    if shares.shape != (n_groups,):
+        raise ValueError(
+            f"{name} has shape {shares.shape} but there are {n_groups} groups; "
+            f"pass one {name} for all, or one per group."
+        )
+    for g, value in enumerate(shares):
+        check_share(value, name, f" for group {g}", below_one=below_one)
+    return shares

@@ -25,15 +25,8 @@ def new_file(path: Path) -> Iterator[Path]:
     ...     os.listdir(folder)
     ['t.txt']
     """
-    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    part = folder / path.name
-    try:
-        with _explained(path):
-            yield part
-            _sync(part)
-            os.replace(part, path)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with _replacing(path) as part:
+        yield part
 
 
 @contextmanager
@@ -42,19 +35,25 @@ def new_folder(path: Path) -> Iterator[Path]:
 
     A folder that is already at ``path`` is replaced, and is put back if that fails.
     """
-    path = path.absolute()
+    with _replacing(path.absolute()) as part:
+        part.mkdir()
+        yield part
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
     scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    part, old = scratch / "new", scratch / "old"
+    part, old = scratch / path.name, scratch / f"{path.name}.old"
     try:
         with _explained(path):
-            part.mkdir()
             yield part
-            for file in part.iterdir():
+            folder = part.is_dir()
+            for file in part.iterdir() if folder else (part,):
                 _sync(file)
-            if path.exists():
+            if folder and path.exists():
                 os.rename(path, old)
             try:
-                os.rename(part, path)
+                (os.rename if folder else os.replace)(part, path)
             except BaseException:
                 if old.exists():
                     os.rename(old, path)

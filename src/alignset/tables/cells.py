@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.labels import Codes, encode_groups, encode_labels, is_missing
-from alignset.tables import files
+from alignset.labels import Codes, EncodedLabels, encode_groups, encode_known, encode_labels
+from alignset.tables.files import check_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,11 @@ def read_cells(table: pd.DataFrame, *, label: str | None, group: str | Sequence[
     check_columns(table, [*([] if label is None else [label]), *columns])
     if label in columns:
         raise ValueError(f"column {label!r} cannot be both the label and a group.")
-    if label is None:
-        labels, y = np.array(["all"]), np.zeros(len(table), dtype=np.int64)
-    else:
-        labels, y = read_label(table, label)
-    names, codes = encode_groups(table[columns].to_numpy(object) if columns else None, len(table))
+    labels, y = np.array(["all"]), np.zeros(len(table), dtype=np.int64)
+    if label is not None:
+        encoded = read_labels(table, label)
+        labels, y = encoded.classes, encoded.y_seen
+    names, codes = read_groups(table, columns)
     return Cells(names, labels, codes, y)
 
 
@@ -90,44 +90,31 @@ def group_columns(group: str | Sequence[str]) -> list[str]:
     return [group] if isinstance(group, str) else list(dict.fromkeys(group))
 
 
-def read_label(table: pd.DataFrame, label: str) -> tuple[NDArray[Any], Codes]:
-    """Return the classes of a label column and the code of each row; refuse missing or one class.
+def read_groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[Any], Codes]:
+    """Return the names of the groups and the code of each row; no columns are one group."""
+    values = table[list(columns)].to_numpy(object) if columns else None
+    return encode_groups(values, len(table), columns=columns)
 
-    Examples
-    --------
-    >>> read_label(pd.DataFrame({"obs": ["no", "no"]}), "obs")
-    Traceback (most recent call last):
-        ...
-    ValueError: column 'obs' has one class, 'no', in all 2 rows; a label needs at least two.
-    """
-    values = table[label]
-    missing = is_missing(values.to_numpy(object))
-    if missing.any():
-        raise ValueError(
-            f"column {label!r} is missing in {missing.sum()} of {len(table)} rows, first in row "
-            f"{missing.argmax()}; every row needs an observed label, so drop those rows."
-        )
-    try:
-        encoded = encode_labels(values.to_numpy(object))
-    except ValueError as error:
-        raise ValueError(f"column {label!r}: {error}") from None
+
+def read_labels(
+    table: pd.DataFrame, label: str, truth: str | None = None, *, most: int | None = None
+) -> EncodedLabels:
+    """Read observed and true labels; refuse one class, more than ``most``, and unknown ones."""
+    encoded = encode_labels(table[label].to_numpy(object), column=label)
     if len(encoded.classes) < 2:
         raise ValueError(
             f"column {label!r} has one class, {encoded.classes.tolist()[0]!r}, in all "
             f"{len(table)} rows; a label needs at least two."
         )
-    return encoded.classes, encoded.y_seen
-
-
-def check_columns(table: pd.DataFrame, columns: Iterable[str]) -> None:
-    """Refuse an empty table, columns of the same name, and columns that are not there."""
-    if len(table) == 0:
-        raise ValueError("the table has no rows.")
-    names = list(table.columns)
-    twice = sorted({str(name) for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"the table has more than one column {twice[0]!r}; rename one of them.")
-    files.check_columns(columns, [str(name) for name in names], "the table")
+    if most is not None and len(encoded.classes) > most:
+        raise ValueError(
+            f"column {label!r} has {len(encoded.classes)} different values; a label has at most "
+            f"{most} classes."
+        )
+    if truth is None:
+        return encoded
+    true = table[truth].to_numpy(object)
+    return replace(encoded, y_true=encode_known(true, encoded.classes, column=truth, gaps=True))
 
 
 def guessed_rates(guess: float | Mapping[Any, float], cells: Cells) -> NDArray[np.float64]:

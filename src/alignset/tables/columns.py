@@ -131,10 +131,8 @@ def choose_columns(
 def _check_parts(
     frame: pd.DataFrame, parts: Iterable[tuple[str | None, str]], others: Iterable[str]
 ) -> None:
-    there = [str(c) for c in frame.columns]
     given = [(name, part) for name, part in parts if name is not None]
-    check_columns([name for name, _ in given], there, "the table")
-    check_columns(others, there, "the table")
+    check_columns(frame, [*(name for name, _ in given), *others])
     seen: dict[str, str] = {}
     for name, part in given:
         if name in seen:

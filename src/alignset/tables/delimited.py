@@ -1,26 +1,24 @@
-"""Read CSV and TSV files piece by piece, so that memory stays near what the table needs."""
+"""Read delimited text: find out how it is written, then read it in pieces of bounded memory."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
+import re
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandas.api.types import (
-    infer_dtype,
-    is_bool_dtype,
-    is_integer_dtype,
-    is_numeric_dtype,
-    union_categoricals,
-)
+from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype, union_categoricals
 
-from alignset.progress import Progress, progress_bar
+from alignset.progress import progress_bar
 
 CHUNK_ROWS = 100_000
 """Rows parsed at once; a piece of 20 columns takes some 20 MB."""
@@ -28,118 +26,138 @@ CHUNK_ROWS = 100_000
 FEW_LEVELS = 0.5
 """Text is kept as codes where its levels are fewer than this share of a piece's rows."""
 
+HEAD = 1 << 16
+"""Bytes that are looked at to find out how a file is written."""
 
-def read_delimited(path: Path, separator: str, columns: list[str] | None) -> pd.DataFrame:
-    r"""Read the chosen columns of a delimited file; text that repeats is kept as codes.
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file is written: encodings to try in order, column names with duplicates."""
+
+    encodings: tuple[str, ...]
+    separator: str
+    decimal: str
+    names: list[str]
+
+
+def find_layout(path: Path, separator: str) -> Layout:
+    r"""Find out how a file is written; ``separator`` is meant where its first lines do not tell.
 
     Examples
     --------
     >>> import tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = Path(folder.name) / "t.csv"
-    >>> _ = path.write_text("age,sex\n61,f\n,m\n")
-    >>> read_delimited(path, ",", ["age"])["age"].tolist()
-    [61.0, nan]
-    >>> folder.cleanup()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "t.csv"
+    ...     _ = path.write_bytes("größe;n\n1,5;2\n".encode("utf-16"))
+    ...     find_layout(path, ",")
+    Layout(encodings=('utf-16',), separator=';', decimal=',', names=['größe', 'n'])
     """
+    with _open(path) as (stream, _):
+        head = stream.read(HEAD)
+    encodings = _encodings(head)
     try:
-        pieces = _read_pieces(path, separator, columns)
-        confused = [] if len(pieces) == 1 else _confused(pieces)
-        if confused:
-            # numbers in one piece and text in another: what a cell holds is then what is written
-            written = _read_pieces(path, separator, confused, dtype="str")
-            for piece, text in zip(pieces, written, strict=True):
-                piece[confused] = text[confused]
+        with _open(path) as (stream, _):
+            text = io.TextIOWrapper(stream, encodings[0], newline="")
+            # a name or a text may hold other marks, but not both the header and the first row
+            first = [re.sub('"[^"]*"', "", line) for line in islice(filter(str.strip, text), 2)]
+            marks = (separator, ",", ";", "\t")  # the one that belongs to the suffix wins a tie
+            found = max(marks, key=lambda mark: min((row.count(mark) for row in first), default=0))
+            text.seek(0)
+            names = next(csv.reader(text, delimiter=found), [])
     except UnicodeDecodeError:
-        raise ValueError(_not_utf8(path)) from None
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise ValueError(_ragged(path, error)) from None
+        raise ValueError(_not_text(path)) from None
+    body = head.decode(encodings[0], errors="ignore")
+    return Layout(encodings, found, _decimal(found, body), names)
+
+
+def _encodings(head: bytes) -> tuple[str, ...]:
+    """Tell the encoding by its mark, else by whether UTF-8 explains what is no ASCII."""
+    for mark, encoding in MARKS.items():
+        if head.startswith(mark):
+            return (encoding,)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return ("cp1252",)
+    return ("utf-8", "cp1252") if head.isascii() else ("utf-8",)
+
+
+def _decimal(separator: str, head: str) -> str:
+    """Tell the decimal mark; 1,234 between tabs may be a thousand, and so says nothing."""
+    edge = rf'["\r\n{separator}]'
+    numbers = re.findall(rf"(?<={edge})[-+]?\d+[.,]\d+(?={edge})", head)
+    if separator == "," or any("." in number for number in numbers):
+        return "."
+    thousands = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+    return "," if separator == ";" or not all(map(thousands.fullmatch, numbers)) else "."
+
+
+def read_delimited(
+    path: Path, layout: Layout, columns: list[str] | None, *, as_text: bool = False
+) -> pd.DataFrame:
+    """Read the chosen columns; text that repeats is kept as codes in a long file."""
+    for encoding in layout.encodings:
+        try:
+            return _read(path, layout, encoding, columns, as_text)
+        except UnicodeDecodeError:
+            continue
+        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            raise ValueError(_ragged(path, error)) from None
+    raise ValueError(_not_text(path))
+
+
+def _read(
+    path: Path, layout: Layout, encoding: str, columns: list[str] | None, as_text: bool
+) -> pd.DataFrame:
+    options: dict[str, Any] = {"sep": layout.separator, "decimal": layout.decimal}
+    options["encoding"] = encoding
+    if as_text:
+        options |= {"usecols": columns, "dtype": "str", "keep_default_na": False}
+        return _join(_pieces(path, **options))
+    pieces = _pieces(path, **options, usecols=columns)
+    names = [str(name) for name in pieces[0].columns]
+    confused = [n for n in names if len({_kind(p[n]) for p in pieces} - {"nothing"}) > 1]
+    if confused:
+        # numbers in one piece and text in another: what a cell holds is then what is written
+        written = _pieces(path, **options, usecols=confused, dtype="str")
+        for piece, text in zip(pieces, written, strict=True):
+            piece[confused] = text[confused]
     return _join(pieces)
 
 
-def read_header(path: Path, separator: str) -> list[str]:
-    """Return the column names as they are written, duplicates included."""
-    try:
-        with _open(path) as stream:
-            text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-            return next(csv.reader(text, delimiter=separator), [])
-    except UnicodeDecodeError:
-        raise ValueError(_not_utf8(path)) from None
-
-
 @contextmanager
-def _open(path: Path, advance: Progress | None = None) -> Iterator[Any]:
-    """Open a file for reading, unpacked; ``advance`` is told how much of it was read."""
-    with ExitStack() as stack:
-        stream: Any = stack.enter_context(io.BufferedReader(_Counted(path, advance), 1 << 20))
-        yield stack.enter_context(gzip.GzipFile(fileobj=stream)) if _packed(path) else stream
+def _open(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Open a file for reading: unpacked, and as it lies on the disk."""
+    with path.open("rb") as raw:
+        if path.suffix.lower() != ".gz":
+            yield raw, raw
+            return
+        with gzip.GzipFile(fileobj=raw) as stream:
+            yield stream, raw
 
 
-def _packed(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
-
-
-class _Counted(io.RawIOBase):
-    """A file that tells how many of its bytes on disk have been read."""
-
-    def __init__(self, path: Path, advance: Progress | None) -> None:
-        self.raw, self.total = path.open("rb"), path.stat().st_size
-        self.name, self.advance = path.name, advance
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        n = self.raw.readinto(buffer)
-        if self.advance is not None:
-            self.advance(f"reading {self.name}", self.raw.tell(), self.total)
-        return n
-
-    def close(self) -> None:
-        self.raw.close()
-        super().close()
-
-
-def _read_pieces(
-    path: Path, separator: str, columns: list[str] | None, dtype: Any = None
-) -> list[pd.DataFrame]:
-    """Parse a file in pieces; each is made small before the next is read."""
-    with warnings.catch_warnings(), progress_bar() as advance:
+def _pieces(path: Path, **options: Any) -> list[pd.DataFrame]:
+    """Parse a file in pieces, made small one by one."""
+    pieces: list[pd.DataFrame] = []
+    with warnings.catch_warnings(), progress_bar() as advance, _open(path) as (stream, raw):
         warnings.simplefilter("error", pd.errors.ParserWarning)
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-        with _open(path, advance) as stream, pd.read_csv(
-            stream,
-            sep=separator,
-            usecols=columns,
-            index_col=False,
-            chunksize=CHUNK_ROWS,
-            encoding="utf-8-sig",
-            dtype=dtype,
-            low_memory=False,
-        ) as reader:  # fmt: skip
-            pieces = list(map(_compact, _after_first(reader)))
+        how: Any = {"index_col": False, "low_memory": False, "chunksize": CHUNK_ROWS}
+        with pd.read_csv(stream, **how, **options) as reader:
+            for piece in reader:
+                if len(pieces) == 1:  # a file of one piece stays as it was parsed
+                    _compact(pieces[0])
+                pieces.append(_compact(piece) if pieces else piece)
+                advance(f"reading {path.name}", raw.tell(), path.stat().st_size)
     return pieces
 
 
-def _after_first(reader: Any) -> Iterator[tuple[bool, pd.DataFrame]]:
-    """Say of every piece whether the file goes on after it or began before it."""
-    held = None
-    several = False
-    for piece in reader:
-        if held is not None:
-            several = True
-            yield True, held
-        held = piece
-    if held is not None:
-        yield several, held
-
-
-def _compact(piece: tuple[bool, pd.DataFrame]) -> pd.DataFrame:
-    several, frame = piece
-    if several:
-        for name in frame.columns:
-            if _kind(frame[name]) == "text" and frame[name].nunique() < FEW_LEVELS * len(frame):
-                frame[name] = frame[name].astype("category")
+def _compact(frame: pd.DataFrame) -> pd.DataFrame:
+    for name in frame.columns:
+        if _kind(frame[name]) == "text" and frame[name].nunique() < FEW_LEVELS * len(frame):
+            frame[name] = frame[name].astype("category")
     return frame
 
 
@@ -152,12 +170,6 @@ def _kind(values: pd.Series[Any]) -> str:
     return "number" if is_numeric_dtype(values) else "text"
 
 
-def _confused(pieces: list[pd.DataFrame]) -> list[str]:
-    """Name the columns that the parser took for different kinds in different pieces."""
-    names = [str(name) for name in pieces[0].columns]
-    return [n for n in names if len({_kind(p[n]) for p in pieces} - {"nothing"}) > 1]
-
-
 def _join(pieces: list[pd.DataFrame]) -> pd.DataFrame:
     """Concatenate column by column, letting go of each piece's column on the way."""
     if len(pieces) == 1:
@@ -165,27 +177,26 @@ def _join(pieces: list[pd.DataFrame]) -> pd.DataFrame:
     joined: dict[str, Any] = {}
     for name in [str(name) for name in pieces[0].columns]:
         parts = [piece.pop(name) for piece in pieces]
-        kinds = {_kind(part) for part in parts}
-        if kinds <= {"text", "nothing"} and "text" in kinds:
-            coded = [part.astype("category") for part in parts]
-            coded = [c.cat.set_categories(c.cat.categories.astype("str")) for c in coded]
-            joined[name] = union_categoricals([c.array for c in coded])
-        elif all(is_integer_dtype(part) for part in parts) or "number" not in kinds:
-            joined[name] = pd.concat(parts, ignore_index=True).array
+        if any(_kind(part) == "text" for part in parts):
+            # a part without any value has no levels of its own, and those would be numbers
+            levels = [part.astype("category") for part in parts]
+            joined[name] = union_categoricals(
+                [c.cat.set_categories(c.cat.categories.astype("str")).array for c in levels]
+            )
         else:
-            joined[name] = pd.concat([p.astype("float64") for p in parts], ignore_index=True).array
+            joined[name] = pd.concat(parts, ignore_index=True).array
     return pd.DataFrame(joined, copy=False)
 
 
-def _not_utf8(path: Path) -> str:
-    with _open(path) as stream:
+def _not_text(path: Path) -> str:
+    with _open(path) as (stream, _):
         for number, line in enumerate(stream, 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 return (
                     f"{path} is not UTF-8 text: byte 0x{line[error.start]:02x} in line {number}; "
-                    f"save it as UTF-8, for example with `iconv -f latin1 -t utf-8`."
+                    "save it as UTF-8."
                 )
     return f"{path} is not UTF-8 text; save it as UTF-8."
 

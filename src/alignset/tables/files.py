@@ -6,7 +6,7 @@ import hashlib
 import os
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,18 @@ from typing import Any
 import pandas as pd
 
 from alignset.tables.atomic import new_file
-from alignset.tables.delimited import read_delimited, read_header
+from alignset.tables.delimited import find_layout, read_delimited
 
-FORMATS = ("csv", "tsv", "parquet", "feather", "xpt")
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+FORMATS = (*SEPARATORS, "parquet", "feather", "xpt")
 """Suffixes that can be read; csv, tsv and xpt also with .gz after them."""
 
 
 def read_table(
-    path: str | os.PathLike[str], *, columns: Sequence[str] | None = None
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    as_text: bool = False,
 ) -> pd.DataFrame:
     r"""Read a CSV, TSV, Parquet, Feather or SAS transport file.
 
@@ -29,9 +33,12 @@ def read_table(
     ----------
     path : path
         Its suffix names the format: .csv, .tsv, .parquet, .feather, .xpt; also .csv.gz, .tsv.gz,
-        .xpt.gz. Text is UTF-8.
+        .xpt.gz. Of a CSV or TSV file the separator (comma, semicolon or tab), the decimal mark
+        and the encoding (UTF-8, UTF-16 or Windows-1252) are found out.
     columns : sequence of str, optional
         Columns to read, in this order; all by default.
+    as_text : bool, default=False
+        Keep every cell of a CSV or TSV file as it is written: 007 is no 7, and NA is no gap.
 
     Returns
     -------
@@ -62,15 +69,19 @@ def read_table(
         raise ValueError(f"{place} is a folder; name one table file.")
     if place.stat().st_size == 0:
         raise ValueError(f"{place} is empty; a table needs a header and rows.")
+    wanted = None if columns is None else list(columns)
     try:
-        frame = _READ[kind](place, None if columns is None else list(columns))
+        if kind in SEPARATORS:
+            frame = _read_text(place, SEPARATORS[kind], wanted, as_text)
+        else:
+            frame = (_read_xpt if kind == "xpt" else _read_arrow)(place, wanted)
     except (EOFError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(f"{place} is damaged: {str(error).lower()}.") from None
     if not len(frame):
         raise ValueError(f"{place} has columns but no rows.")
-    return frame if columns is None else frame[list(columns)]
+    return frame if wanted is None else frame[wanted]
 
 
 def write_table(
@@ -90,25 +101,39 @@ def write_table(
     check_output(place, overwrite=overwrite)
     kind = _format(place)
     with new_file(place) as part:
-        if kind in ("csv", "tsv"):
+        if kind in SEPARATORS:
             how: Any = "gzip" if place.suffix == ".gz" else None
-            frame.to_csv(part, sep="\t" if kind == "tsv" else ",", index=False, compression=how)
+            frame.to_csv(part, sep=SEPARATORS[kind], index=False, compression=how)
         else:
             _need_pyarrow(place)
             (frame.to_parquet if kind == "parquet" else frame.to_feather)(part)
 
 
 def check_output(path: Path, *, overwrite: bool = False) -> None:
-    """Refuse a file that cannot be written, before any work is done for it."""
+    """Refuse a table that cannot be written, before any work is done for it."""
     if _format(path) == "xpt":
         raise ValueError(f"{path} cannot be written; write .csv, .tsv, .parquet or .feather.")
+    check_new_file(path, overwrite=overwrite)
+
+
+def check_new_file(path: Path, *, overwrite: bool = False) -> None:
+    """Refuse a file that exists, unless it may be replaced, and one in a folder that does not."""
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists; name another file, or pass --overwrite.")
     if not path.parent.is_dir():
         raise ValueError(f"there is no folder {path.parent} to write {path.name} to.")
 
 
-def check_columns(wanted: Iterable[str], there: Sequence[str], where: str) -> None:
+def check_columns(table: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Refuse an empty table, columns of the same name, and columns that are not there."""
+    if len(table) == 0:
+        raise ValueError("the table has no rows.")
+    names = [str(name) for name in table.columns]
+    _check_unique(names, "the table")
+    check_names(columns, names, "the table")
+
+
+def check_names(wanted: Iterable[str], there: Sequence[str], where: str) -> None:
     """Refuse names that ``where`` has no column of, with the likeliest intention."""
     for name in wanted:
         if name not in there:
@@ -119,13 +144,7 @@ def check_columns(wanted: Iterable[str], there: Sequence[str], where: str) -> No
 
 
 def hash_file(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file, in hexadecimal.
-
-    Examples
-    --------
-    >>> hash_file(os.devnull)[:8]
-    'e3b0c442'
-    """
+    """Return the SHA-256 of a file, in hexadecimal."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -143,28 +162,32 @@ def _format(path: Path) -> str:
     return name
 
 
-def _check_names(path: Path, names: list[str], columns: list[str] | None) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
+def _check_unique(names: list[str], where: str) -> None:
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
         raise ValueError(
-            f"{path} has {names.count(twice[0])} columns named {twice[0]!r}; "
+            f"{where} has {names.count(twice)} columns named {twice!r}; "
             "give every column a name of its own."
         )
+
+
+def _check_header(path: Path, names: list[str], columns: list[str] | None) -> None:
+    """Refuse names that do not tell the columns apart that are wanted."""
+    _check_unique([name for name in names if columns is None or name in columns], str(path))
     for position, name in enumerate(names, 1):
-        if not name.strip():
+        if columns is None and not name.strip():
             raise ValueError(f"{path} has no name for column {position}; name every column.")
-    check_columns(columns or (), names, str(path))
+    check_names(columns or (), names, str(path))
 
 
-def _read_text(separator: str) -> Callable[[Path, list[str] | None], pd.DataFrame]:
-    def read(path: Path, columns: list[str] | None) -> pd.DataFrame:
-        header = read_header(path, separator)
-        if not header:
-            raise ValueError(f"{path} is empty; a table needs a header and rows.")
-        _check_names(path, header, columns)
-        return read_delimited(path, separator, columns)
-
-    return read
+def _read_text(
+    path: Path, separator: str, columns: list[str] | None, as_text: bool
+) -> pd.DataFrame:
+    layout = find_layout(path, separator)
+    if not layout.names:
+        raise ValueError(f"{path} is empty; a table needs a header and rows.")
+    _check_header(path, layout.names, columns)
+    return read_delimited(path, layout, columns, as_text=as_text)
 
 
 def _need_pyarrow(path: Path) -> None:
@@ -184,19 +207,15 @@ def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
 
     try:
         if _format(path) == "parquet":
-            names = pa.parquet.read_schema(path).names
+            names, read = pa.parquet.read_schema(path).names, pa.parquet.read_table
         else:
             with pa.memory_map(str(path)) as source:
-                names = pa.ipc.open_file(source).schema.names
+                names, read = pa.ipc.open_file(source).schema.names, pa.feather.read_table
         names = [n for n in names if not n.startswith("__index_level_")]
-        _check_names(path, names, columns)
-        if _format(path) == "parquet":
-            table = pa.parquet.read_table(path, columns=columns or names)
-        else:
-            table = pa.feather.read_table(path, columns=columns or names)
+        _check_header(path, names, columns)
+        frame: pd.DataFrame = read(path, columns=columns or names).to_pandas(ignore_metadata=True)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path} is damaged or no {_format(path)} file: {error}") from None
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
     return frame
 
 
@@ -208,17 +227,7 @@ def _read_xpt(path: Path, columns: list[str] | None) -> pd.DataFrame:
         raise ValueError(f"{path} holds text that is not UTF-8; convert it to CSV.") from None
     except ValueError as error:
         raise ValueError(f"{path} is damaged or no SAS transport file: {error}") from None
-    names = [str(name) for name in frame.columns]
-    _check_names(path, names, columns)
+    _check_header(path, [str(name) for name in frame.columns], columns)
     for name in frame.select_dtypes("float64").columns:
         frame[name] = frame[name].mask(frame[name].abs() < 1e-70, 0.0)  # how the format writes zero
     return frame
-
-
-_READ: dict[str, Callable[[Path, list[str] | None], pd.DataFrame]] = {
-    "csv": _read_text(","),
-    "tsv": _read_text("\t"),
-    "parquet": _read_arrow,
-    "feather": _read_arrow,
-    "xpt": _read_xpt,
-}

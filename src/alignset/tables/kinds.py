@@ -66,17 +66,10 @@ def _refuse_stray_text(values: pd.Series[Any], present: pd.Series[Any]) -> None:
 def as_numbers(
     values: pd.Series[Any], kind: Kind, origin: str | None, first_row: int = 0
 ) -> NDArray[np.float64]:
-    """Return a column as float64, NaN where missing; dates count days since ``origin``.
-
-    Examples
-    --------
-    >>> as_numbers(pd.Series(["2020-01-03", None]), "date", "2020-01-01")
-    array([ 2., nan])
-    """
+    """Return a column as float64, NaN where missing; dates count days since ``origin``."""
     if kind == "date":
-        return (
-            _as_dates(values, first_row) - np.datetime64(origin or "1970-01-01", "us")
-        ) / np.timedelta64(1, "D")
+        days = _as_dates(values, first_row) - np.datetime64(origin or "1970-01-01", "us")
+        return np.asarray(days / np.timedelta64(1, "D"))
     missing = np.asarray(values.isna(), dtype=bool)
     if kind == "boolean":
         text = values.astype("str").str.strip().str.lower()
@@ -87,13 +80,8 @@ def as_numbers(
     wrong = (np.isnan(numbers) & ~missing) | np.isinf(numbers)
     if kind == "boolean":
         wrong |= ~missing & ~np.isin(numbers, (0.0, 1.0))
-    if wrong.any():
-        row = int(wrong.argmax())
-        accepted = "true or false" if kind == "boolean" else "finite numbers"
-        raise ValueError(
-            f"column {values.name!r} holds {_shown(values.iloc[row])} in data row "
-            f"{first_row + row + 1}; it takes {accepted}, or nothing where the value is missing."
-        )
+    accepted = "true or false" if kind == "boolean" else "finite numbers"
+    _refuse(values, wrong, first_row, f"{accepted}, or nothing where the value is missing")
     return numbers
 
 
@@ -106,15 +94,22 @@ def _as_dates(values: pd.Series[Any], first_row: int = 0) -> NDArray[np.datetime
         text = text.where(~missing & text.str.fullmatch(_DATE).to_numpy(bool), None)
         dates = pd.to_datetime(text, errors="coerce", format="ISO8601", utc=True)
     wrong = np.asarray(dates.isna(), dtype=bool) & ~missing
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise ValueError(
-            f"column {values.name!r} holds {_shown(values.iloc[row])} in data row "
-            f"{first_row + row + 1}; it takes dates such as 2020-01-31, or nothing where the "
-            "date is missing."
-        )
+    accepted = "dates such as 2020-01-31, or nothing where the date is missing"
+    _refuse(values, wrong, first_row, accepted)
     plain = dates.dt.tz_convert("UTC").dt.tz_localize(None)
     return np.asarray(plain.to_numpy().astype("datetime64[us]"))
+
+
+def _refuse(
+    values: pd.Series[Any], wrong: NDArray[np.bool_], first_row: int, accepted: str
+) -> None:
+    if wrong.any():
+        row = int(wrong.argmax())
+        held = values.iloc[[row]].tolist()[0]
+        raise ValueError(
+            f"column {values.name!r} holds {held!r} in data row {first_row + row + 1}; "
+            f"it takes {accepted}."
+        )
 
 
 def first_date(values: pd.Series[Any]) -> str:
@@ -140,7 +135,3 @@ def as_levels(values: pd.Series[Any]) -> NDArray[np.object_]:
 def _level(value: Any) -> str:
     whole = isinstance(value, float | np.floating) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
-
-
-def _shown(value: Any) -> str:
-    return repr(value.item() if isinstance(value, np.generic) else value)

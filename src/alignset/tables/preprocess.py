@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ import pandas as pd
 import scipy.sparse
 from numpy.typing import NDArray
 
-from alignset.tables.files import check_columns
+from alignset.tables.files import check_names
 from alignset.tables.kinds import Kind, as_levels, as_numbers, first_date
 
 MAX_LEVELS = 40
@@ -104,7 +104,7 @@ class Preprocessing:
             raise ValueError(
                 f"this model reads a DataFrame with named columns, got {type(frame).__name__}."
             )
-        check_columns(self.columns, [str(c) for c in frame.columns], "the table")
+        check_names(self.columns, [str(c) for c in frame.columns], "the table")
         values = [as_numbers(frame[c.name], c.kind, c.origin, first_row) for c in self.numbers]
         gaps = [np.isnan(v) for v in values]
         blocks = [
@@ -172,7 +172,7 @@ class Matrix:
     def transform(self, X: Any) -> Any:
         """Return the matrix as float64; a DataFrame's columns may come in any order."""
         if isinstance(X, pd.DataFrame) and self.names is not None:
-            check_columns(self.names, [str(c) for c in X.columns], "the table")
+            check_names(self.names, [str(c) for c in X.columns], "the table")
             X = X[list(self.names)]
         if not scipy.sparse.issparse(X):
             X = np.asarray(X, dtype=np.float64)
@@ -190,80 +190,54 @@ class Matrix:
         return {"reads": "matrix", "n_features": self.n_features, "names": self.names}
 
 
-def canonical(
-    frame: pd.DataFrame, kinds: Mapping[str, Kind], origins: Mapping[str, str]
-) -> pd.DataFrame:
-    """Return what scikit-learn is given: floats with NaN, and text with None."""
-    return pd.DataFrame(
-        {
-            name: as_levels(frame[name])
-            if kind == "category"
-            else as_numbers(frame[name], kind, origins.get(name))
-            for name, kind in kinds.items()
-        },
-        index=range(len(frame)),
-    ).astype({name: object for name, kind in kinds.items() if kind == "category"})
-
-
-def column_transformer(numbers: Sequence[str], categories: Sequence[str], n_rows: int) -> Any:
-    """Return the scikit-learn transformer of a canonical table, not yet fitted."""
-    # here, because scikit-learn takes a second to import and applying a model does not need it
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    encode = OneHotEncoder(
-        handle_unknown="infrequent_if_exist",
-        min_frequency=int(np.clip(n_rows // 200, 1, 20)),
-        max_categories=MAX_LEVELS,
-        sparse_output=False,
-        dtype=np.float64,
-    )
-    return ColumnTransformer(
-        [
-            ("numbers", make_pipeline(impute, StandardScaler()), list(numbers)),
-            ("categories", encode, list(categories)),
-        ]
-    )
-
-
 def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preprocessing:
-    """Fit scikit-learn's transformer on a table, and take what it learned as data.
+    """Fit scikit-learn's transformers on a table, and take what they learned as data.
 
     Parameters
     ----------
     frame : DataFrame
     kinds : mapping from column name to {"number", "boolean", "date", "category"}
+
+    Examples
+    --------
+    >>> fit_preprocessing(pd.DataFrame({"age": [60.0, 70.0]}), {"age": "number"}).numbers[0].mean
+    65.0
     """
-    origins = {name: first_date(frame[name]) for name, kind in kinds.items() if kind == "date"}
-    numbers = [name for name, kind in kinds.items() if kind != "category"]
+    numbers = {name: kind for name, kind in kinds.items() if kind != "category"}
     categories = [name for name, kind in kinds.items() if kind == "category"]
-    fitted = column_transformer(numbers, categories, len(frame))
-    fitted.fit(canonical(frame, kinds, origins))
     return Preprocessing(
-        _learned_numbers(fitted, numbers, kinds, origins) if numbers else (),
-        _learned_categories(fitted, categories) if categories else (),
+        _learn_numbers(frame, numbers) if numbers else (),
+        _learn_categories(frame, categories) if categories else (),
     )
 
 
-def _learned_numbers(
-    fitted: Any, names: list[str], kinds: Mapping[str, Kind], origins: Mapping[str, str]
-) -> tuple[Number, ...]:
-    impute, scale = (step for _, step in fitted.named_transformers_["numbers"].steps)
+def _learn_numbers(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> tuple[Number, ...]:
+    # here, because scikit-learn takes a second to import and applying a model does not need it
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
+
+    origin = {name: first_date(frame[name]) for name, kind in kinds.items() if kind == "date"}
+    values = {name: as_numbers(frame[name], kinds[name], origin.get(name)) for name in kinds}
+    impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    scale = StandardScaler().fit(impute.fit_transform(pd.DataFrame(values)))
     means, scales = scale.mean_.tolist(), scale.scale_.tolist()
     medians = np.nan_to_num(impute.statistics_).tolist()
-    marked = impute.indicator_.features_.tolist()
-    missing = {c: (means[len(names) + i], scales[len(names) + i]) for i, c in enumerate(marked)}
+    marked = zip(means[len(kinds) :], scales[len(kinds) :], strict=True)
+    missing = dict(zip(impute.indicator_.features_.tolist(), marked, strict=True))
     return tuple(
-        Number(n, kinds[n], origins.get(n), medians[i], means[i], scales[i], missing.get(i))
-        for i, n in enumerate(names)
+        Number(n, kinds[n], origin.get(n), medians[i], means[i], scales[i], missing.get(i))
+        for i, n in enumerate(kinds)
     )
 
 
-def _learned_categories(fitted: Any, names: list[str]) -> tuple[Category, ...]:
-    encode = fitted.named_transformers_["categories"]
+def _learn_categories(frame: pd.DataFrame, names: list[str]) -> tuple[Category, ...]:
+    from sklearn.preprocessing import OneHotEncoder
+
+    encode = OneHotEncoder(
+        handle_unknown="infrequent_if_exist",
+        min_frequency=int(np.clip(len(frame) // 200, 1, 20)),
+        max_categories=MAX_LEVELS,
+    ).fit(pd.DataFrame({name: as_levels(frame[name]) for name in names}, dtype=object))
     found = []
     for name, every, rare in zip(
         names, encode.categories_, encode.infrequent_categories_, strict=True
@@ -271,8 +245,7 @@ def _learned_categories(fitted: Any, names: list[str]) -> tuple[Category, ...]:
         # a missing level is NaN or None, as pandas would have it
         scarce = {None if pd.isna(v) else v for v in (() if rare is None else rare)}
         levels = [None if pd.isna(v) else v for v in every]
-        kept = tuple(level for level in levels if level not in scarce)
-        found.append(Category(name, kept, bool(scarce)))
+        found.append(Category(name, tuple(v for v in levels if v not in scarce), bool(scarce)))
     return tuple(found)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.labels import EncodedLabels, encode_groups, encode_labels, is_missing
+from alignset.labels import EncodedLabels
 from alignset.rows.folds import review_strata
+from alignset.tables.cells import read_groups, read_labels
 from alignset.tables.columns import Columns
 
 MAX_CLASSES, MAX_GROUPS = 20, 50
@@ -62,23 +63,23 @@ class Targets:
         """Group, true class, and right or wrong label of reviewed rows; -1 elsewhere."""
         return review_strata(self.group, self.labels.y_seen, self.labels.y_true)
 
-    @property
-    def y(self) -> NDArray[Any]:
-        """Observed labels as they were written."""
-        return np.asarray(self.labels.classes[self.labels.y_seen])
-
-    @property
-    def y_true(self) -> NDArray[np.object_]:
-        """True labels as they were written, None where not reviewed."""
-        values = self.labels.classes.astype(object)[self.labels.y_true]
-        values[~self.reviewed] = None
-        return np.asarray(values)
-
 
 def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
-    """Read and check the columns that are no features."""
-    labels = _labels(frame, columns)
-    names, group = _groups(frame, columns.groups)
+    """Read and check the columns that are no features.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"told": ["no", "yes"], "reviewed": ["yes", None], "age": [60, 70]})
+    >>> read_targets(frame, Columns("told", ("age",), truth="reviewed")).reviewed
+    array([ True, False])
+    """
+    labels = read_labels(frame, columns.label, columns.truth, most=MAX_CLASSES)
+    names, group = read_groups(frame, columns.groups)
+    if len(names) > MAX_GROUPS:
+        raise ValueError(
+            f"{' and '.join(map(repr, columns.groups))} make {len(names)} groups, more than "
+            f"{MAX_GROUPS}; put values into ranges or leave a group column out."
+        )
     unit = np.arange(len(frame))
     if columns.id is not None:
         unit = pd.factorize(frame[columns.id].astype("object"), use_na_sentinel=False)[0]
@@ -98,64 +99,6 @@ def check_review(targets: Targets, truth: str, *, needs_unreviewed: bool) -> Non
             f"all {n} rows are reviewed, so the observed labels have nothing to add; pass --method "
             "alignment_only, or fit any classifier on the true labels."
         )
-
-
-def _labels(frame: pd.DataFrame, columns: Columns) -> EncodedLabels:
-    seen = frame[columns.label].to_numpy(object)
-    n, missing = len(seen), is_missing(seen)
-    if missing.any():
-        raise ValueError(
-            f"column {columns.label!r} is missing in {missing.sum()} of {n} rows, first in data "
-            f"row {missing.argmax() + 1}; every row needs an observed label, so drop those rows."
-        )
-    try:
-        observed = encode_labels(seen)
-    except ValueError as error:
-        raise ValueError(f"column {columns.label!r}: {error}") from None
-    known = observed.classes.tolist()
-    if len(known) < 2:
-        raise ValueError(
-            f"column {columns.label!r} has one class, {known[0]!r}, in all {n} rows; a label "
-            "needs at least two."
-        )
-    if len(known) > MAX_CLASSES:
-        raise ValueError(
-            f"column {columns.label!r} has {len(known)} different values; a label has at most "
-            f"{MAX_CLASSES} classes."
-        )
-    if columns.truth is None:
-        return observed
-    true = np.array(frame[columns.truth].to_numpy(object))
-    unreviewed, place = is_missing(true), set(known)
-    strange = [i for i in np.flatnonzero(~unreviewed).tolist() if true[i] not in place]
-    if strange:
-        raise ValueError(
-            f"column {columns.truth!r} holds {true[strange[0]]!r} in data row {strange[0] + 1}, "
-            f"which {columns.label!r} never holds; its labels are {', '.join(map(repr, known))}, "
-            "and rows that were not reviewed are left empty."
-        )
-    true[unreviewed] = None
-    return encode_labels(seen, true)
-
-
-def _groups(frame: pd.DataFrame, groups: tuple[str, ...]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    if not groups:
-        return encode_groups(None, len(frame))
-    for name in groups:
-        missing = frame[name].isna().to_numpy()
-        if missing.any():
-            raise ValueError(
-                f"group column {name!r} is missing in {missing.sum()} of {len(frame)} rows, first "
-                f"in data row {missing.argmax() + 1}; write a group such as 'unknown' there, or "
-                "drop those rows."
-            )
-    names, codes = encode_groups(frame[list(groups)].to_numpy(object), len(frame))
-    if len(names) > MAX_GROUPS:
-        raise ValueError(
-            f"{' and '.join(map(repr, groups))} make {len(names)} groups, more than "
-            f"{MAX_GROUPS}; put values into ranges or leave a group column out."
-        )
-    return names, codes
 
 
 def _chance(frame: pd.DataFrame, columns: Columns, labels: EncodedLabels) -> NDArray[np.float64]:
