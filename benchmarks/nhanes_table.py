@@ -32,12 +32,11 @@ for _name in ("pooch", "requests"):  # they only download, and the file is alrea
     if find_spec(_name) is None:
         sys.modules[_name] = ModuleType(_name)
 
-from alignset.data import Table, load_nhanes, undiagnosed_by_group
+from alignset.data import Table, load_nhanes, nhanes_pipeline, undiagnosed_by_group
 from alignset.engine import Trainer, draw_configs
 from alignset.evaluate import summarize
 from alignset.methods.registry import describe, get_method
-from alignset.rows import Problem
-from alignset.study.problems import split_table
+from alignset.rows import Problem, split
 
 METHODS = (
     "standard", "alignment_only", "standard_plus", "glc", "irbl", "confident", "csidn", "alignment",
@@ -81,9 +80,8 @@ READING = """\
 
 
 def make_problem(table: Table, seed: int) -> Problem:
-    """One replication: the reader of experiments preprocesses with statistics of training rows."""
-    review = {"share": SHARE, "composition": None, "test": 0.2, "validation": 0.5}
-    return split_table(table, None, review, seed)
+    """One replication, preprocessed with statistics of its training rows."""
+    return split(table, share=SHARE, pipeline=nhanes_pipeline(table.X), seed=seed)
 
 
 def measure(trainer: Trainer, name: str, problems: list[Problem], n_configs: int) -> np.ndarray:

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from alignset.data import Table, make_multiclass, make_synthetic
 from alignset.labels import UNREVIEWED
@@ -190,6 +192,27 @@ def test_features_are_float32_and_sparse_ones_stay_sparse(make):
     assert not sparse.issparse(x) or x.format == "csr"
     dense = split(table, table.y, share=0.2, seed=0).train.X
     np.testing.assert_array_equal(x.toarray() if sparse.issparse(x) else x, dense)
+
+
+def test_a_pipeline_is_fitted_to_the_training_rows_alone():
+    table = table_of()
+    frame = pd.DataFrame({"row": np.arange(len(table.y)), "text": table.y.astype(str)})
+    pipeline = ColumnTransformer(
+        [
+            ("number", StandardScaler(), ["row"]),
+            ("text", OneHotEncoder(sparse_output=False), ["text"]),
+        ]
+    )
+    found = split(replace(table, X=frame), table.y, pipeline=pipeline, seed=3)
+    same = split(table, table.y, seed=3)  # whose rows can be traced
+    rows = rows_of(same.train)
+    for part, traced in (
+        (found.train, same.train), (found.validation, same.validation), (found.test, same.test),
+    ):  # fmt: skip
+        assert part.X.dtype == np.float32
+        scaled = (rows_of(traced) - rows.mean()) / rows.std()
+        np.testing.assert_allclose(part.X[:, 0], scaled, atol=1e-5)
+        np.testing.assert_array_equal(part.y_true, traced.y_true)
 
 
 def test_codes_are_int64_whatever_came():

@@ -24,6 +24,7 @@ def split(
     test: float | None = 0.2,
     validation: float | None = 0.5,
     n_train: int | None = None,
+    pipeline: Any = None,
     seed: int,
 ) -> Problem:
     """Split a table into train, validation and test rows, and review part of the first two.
@@ -49,6 +50,9 @@ def split(
         Share of the alignment set that validates; None leaves that to whoever trains.
     n_train : int, optional
         Keep this many random individuals (or rows) of those that are not tested on.
+    pipeline : scikit-learn transformer, optional
+        For a table that is a DataFrame of columns that are not numbers yet: fitted to the training
+        rows alone, it turns all rows into numbers.
     seed : int
         Decides everything random. The test rows do not depend on how many are reviewed.
 
@@ -68,7 +72,6 @@ def split(
     >>> int(problem.train.reviewed.sum())
     40
     """
-    features = as_float32(table.X)
     seen = _observed(table, y_seen)
     _check_codes(table, seen)
     seen, group = seen.astype(np.int64), table.group.astype(np.int64)
@@ -79,6 +82,8 @@ def split(
     kept = ~tested if n_train is None else _keep(~tested, n_train, streams[1])
     reviewed = _review_units(table, units, kept, share, composition, streams[2])
     held = _hold_out(units, reviewed, validation, streams[3])
+    trained = kept & ~held
+    features = _features(table.X, pipeline, trained[units.of_row])
 
     def part(chosen: Mask) -> Part:
         rows = np.flatnonzero(chosen[units.of_row])
@@ -88,7 +93,6 @@ def split(
         unit = None if len(units.group) == len(group) else units.of_row[rows]
         return Part(features[rows], seen[rows], y_true, group[rows], unit=unit)
 
-    trained = kept & ~held
     return Problem(
         train=part(trained),
         validation=part(held),
@@ -99,6 +103,13 @@ def split(
         name=table.name,
         truth=table.y[trained[units.of_row]].astype(np.int64),
     )
+
+
+def _features(X: Any, pipeline: Any, trained: Mask) -> Any:
+    """Return all rows as float32; a pipeline learns from the training rows alone."""
+    if pipeline is not None:
+        X = pipeline.fit(X.iloc[np.flatnonzero(trained)]).transform(X)
+    return as_float32(X)
 
 
 def _observed(table: Table, y_seen: Any) -> Codes:
