@@ -28,16 +28,16 @@ def cell_of(tmp_path, name, more):
 
 def estimator_of(cell, configs, changes):
     """The estimator a user would fit with a cell's settings; its method is the first config."""
-    trainer = cell.recipe["trainer"]
-    method = getattr(library, cell.recipe["method"]["class"])(**configs[0])
+    trainer = cell.recipe.trainer
+    method = getattr(library, cell.recipe.method.class_)(**configs[0])
     return NoisyLabelClassifier(
         method,
-        hidden=trainer["hidden"],
-        max_epochs=trainer["max_epochs"],
+        hidden=trainer.hidden,
+        max_epochs=trainer.max_epochs,
         n_configs=len(configs),
-        validation_share=cell.recipe["review"]["validation"],
+        validation_share=cell.recipe.review.validation,
         standardize=False,
-        random_state=cell.recipe["seed"],
+        random_state=cell.recipe.seed,
         n_jobs=1,
         **changes,
     )
@@ -70,8 +70,8 @@ def test_a_study_cell_and_the_estimator_give_the_same_bits(
         groups=rows.group[order],
     )  # fmt: skip
     folds, test = divide_cell(cell.recipe, variant.method)
-    assert count_batches(folds)[0] == cell.recipe["trainer"]["n_batches"]
-    trainer = build_trainer(cell.recipe["trainer"], "cpu", 1)
+    assert count_batches(folds)[0] == cell.recipe.trainer.n_batches
+    trainer = build_trainer(cell.recipe.trainer, "cpu", 1)
     (found,) = search(trainer, [variant], [folds], ensemble=clf.ensemble)
     assert np.array_equal(found.ensemble.probability(test.X), clf.predict_proba(test.X))
     (record,) = train_cohort([cell], device="cpu", n_jobs=1)

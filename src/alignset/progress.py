@@ -72,8 +72,14 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Progress]:
         yield silent
         return
     text, left = shown.TextColumn("{task.description}"), shown.TextColumn("left")
-    columns = (text, shown.BarColumn(), shown.TimeElapsedColumn(), left)
-    with shown.Progress(*columns, shown.TimeRemainingColumn(), console=console) as bars:
+    bar, spent, remaining = (
+        shown.BarColumn(),
+        shown.TimeElapsedColumn(),
+        shown.TimeRemainingColumn(),
+    )
+    columns = (text, bar, spent, left, remaining)
+    # of few, long pieces a short window would forget the slow ones
+    with shown.Progress(*columns, console=console, speed_estimate_period=3600.0) as bars:
         task = bars.add_task("", total=None)
         yield lambda what, done, total: bars.update(
             task, description=what, completed=done, total=total

@@ -4,13 +4,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from report.made_up import published_of, small
+from study.grids import plain_recipe
 
 from alignset.cli import main
 from alignset.study.records import METRICS, Cell, Record
 from alignset.study.store import Store
 
 CLAIMS = Path(__file__).parents[2] / "paper" / "chil2023" / "claims.py"
-RECIPE = {"noise": {}, "review": {}, "search": {"fixed": {}}}
+RECIPE = plain_recipe()
 
 
 def fill(path, frame):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from alignset.study import load_experiment
+from alignset.study.recipe import DataSpec, MethodSpec, Recipe
 
 RULES = """
 [tiny]
@@ -32,6 +33,12 @@ name = "rate"
 x    = [0.2, 0.4]
 "noise.rate" = [[0.1, 0.2], [0.2, 0.4]]
 """
+
+
+def plain_recipe(**parts):
+    """A recipe of which a test says only what it needs."""
+    needed = {"data": DataSpec(source="synthetic"), "method": MethodSpec(class_="Standard")}
+    return Recipe(**{**needed, **parts})
 
 
 def write_grid(folder: Path, spec: str = SPEC, rules: str = RULES) -> Path:

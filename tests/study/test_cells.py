@@ -2,9 +2,9 @@ import pytest
 from study.grids import RULES, SPEC, load_grid
 
 from alignset.study import expand
-from alignset.study.cohorts import group_cells
+from alignset.study.cohorts import group_cells, replicas
 
-GOLDEN = "630f63168d4486f175984ccb0688bea145e7183db66ad3492ccfb95ec08061c2"
+GOLDEN = "12e527d5981bf88fa2a95efe4d6b3d039bf456eb365869bcc1d041ab8b0b3586"
 
 
 def keys(tmp_path, spec=SPEC, rules=RULES):
@@ -76,9 +76,9 @@ def test_a_missing_rate_is_told(tmp_path):
 def test_cohorts_hold_what_can_be_stacked_and_do_not_depend_on_what_is_done(tmp_path):
     cells, _ = expand(load_grid(tmp_path))
     cohorts = group_cells(cells, limit=4)
-    assert [len(c.cells) for c in cohorts] == [2, 2, 2, 2]
-    assert all(len({cell.method for cell in c.cells}) == 1 for c in cohorts)
-    assert sum(c.replicas for c in cohorts) == 16
-    assert sorted(x.key for c in cohorts for x in c.cells) == sorted(x.key for x in cells)
-    assert [len(c.cells) for c in group_cells(cells, limit=1000)] == [4, 4]
-    assert [len(c.cells) for c in group_cells(cells, limit=1)] == [1] * 8
+    assert [len(c) for c in cohorts] == [2, 2, 2, 2]
+    assert all(len({cell.method for cell in c}) == 1 for c in cohorts)
+    assert sum(map(replicas, cohorts)) == 16
+    assert sorted(x.key for c in cohorts for x in c) == sorted(x.key for x in cells)
+    assert [len(c) for c in group_cells(cells, limit=1000)] == [4, 4]
+    assert [len(c) for c in group_cells(cells, limit=1)] == [1] * 8

@@ -1,7 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from study.grids import RULES, load_grid
+from msgspec.structs import replace
+from study.grids import RULES, load_grid, plain_recipe
 
 from alignset.data import Table
 from alignset.data import nhanes_columns as columns
@@ -9,6 +10,7 @@ from alignset.data.fake_mimic import write_fake_mimic
 from alignset.study import datasets, expand
 from alignset.study.datasets import absence, content_of
 from alignset.study.problems import build_problem, flip
+from alignset.study.recipe import DataSpec, NoiseSpec, ReviewSpec
 
 
 def problems(tmp_path, rules=RULES):
@@ -48,7 +50,7 @@ def test_noise_has_its_rate_among_the_rows_that_train():
         rng.normal(size=(400, 3)), rng.integers(0, 2, 400), group,
         "toy", tuple("abc"), ("no", "yes"), ("a", "b"), test=test,
     )  # fmt: skip
-    noise = {"kind": "by_features", "rate": [0.2, 0.4], "lowest": False}
+    noise = NoiseSpec(kind="by_features", rate=(0.2, 0.4), lowest=False)
     wrong = flip(table, noise, None, seed=0) != table.y
     assert wrong[~test & (group == 0)].mean() == 0.2
     assert wrong[~test & (group == 1)].mean() == 0.4
@@ -70,7 +72,7 @@ def test_mimic_is_known_by_its_content_and_skipped_where_it_is_not(tmp_path, mon
     assert build_problem(cells[0].recipe).n_features == 16278
 
     recipe = cells[0].recipe
-    other = {**recipe, "data": {**recipe["data"], "content": "sha256:another"}}
+    other = replace(recipe, data=replace(recipe.data, content="sha256:another"))
     with pytest.raises(ValueError, match="give every machine the same files"):
         build_problem(other)
 
@@ -95,14 +97,13 @@ def test_observed_labels_of_a_data_set_are_taken_as_they_are(tmp_path, monkeypat
     monkeypatch.setattr(datasets, "load_nhanes", lambda group: table)
     monkeypatch.setattr(datasets, "content_of", lambda source: "sha256:made-up")
     datasets._loaded.cache_clear()
-    recipe = {
-        "data": {"source": "nhanes", "content": "sha256:made-up"},
-        "noise": {"kind": "observed", "lowest": False},
-        "review": {"share": 0.2, "composition": None, "test": 0.2, "validation": 0.5},
-        "method": {"fully_reviewed": False},
-        "redraw": False,
-        "seed": 3,
-    }
+    recipe = plain_recipe(
+        data=DataSpec(source="nhanes", content="sha256:made-up"),
+        noise=NoiseSpec(kind="observed"),
+        review=ReviewSpec(share=0.2, test=0.2, validation=0.5),
+        redraw=False,
+        seed=3,
+    )
     problem = build_problem(recipe)
     datasets._loaded.cache_clear()
     assert len(problem.test) == 80

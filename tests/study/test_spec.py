@@ -2,13 +2,14 @@ import pytest
 from study.grids import RULES, SPEC, load_grid, write_grid
 
 from alignset.study import load_experiment, load_experiments
+from alignset.study.recipe import NoiseSpec, RangeSpec
 
 
 def test_a_spec_is_read_whole(tmp_path):
     found = load_grid(tmp_path)
     assert (found.name, found.title, found.x_name) == ("tiny", "A tiny grid", "rate")
     assert [s.x for s in found.settings] == [0.2, 0.4]
-    assert found.settings[1].noise == {"rate": [0.2, 0.4]}
+    assert found.settings[1].noise == NoiseSpec(rate=(0.2, 0.4))
     assert (found.seeds, found.configs, found.protocol.name) == (2, 2, "tiny")
 
 
@@ -25,7 +26,7 @@ def test_a_spec_is_read_whole(tmp_path):
         ("x    = [0.2, 0.4]", "x = [0.2]", r"\[vary\] x has 1 values, the varied keys"),
         ("x    = [0.2, 0.4]", "x = [1, 1]", r"\[vary\] x must be different numbers"),
         ('"noise.rate"', '"nois.rate"', r"\[vary\] has no key 'nois.rate'; it takes name, x"),
-        ('"noise.rate"', '"noise.rat"', r"\[vary noise 1\] has no key 'rat'; it takes kind"),
+        ('"noise.rate"', '"noise.rat"', r"\[vary 1.noise\] has no key 'rat'; it takes kind"),
         ("[[0.1, 0.2], [0.2, 0.4]]", "3", r'\[vary\] noise.rate must be a list'),
         ("[review]", "[config]\ngama = 1\n[review]", r"has no hyperparameter 'gama'; it has .*lr"),
         ('name     = "tiny"', "", r"name is missing"),
@@ -61,7 +62,7 @@ def test_a_wrong_protocol_is_told_likewise(tmp_path, old, new, said):
     [
         ("lr = [1e-2, 1e-4]", r"needs 0 < low <= high"),
         ("lr = 3", r"\[tiny.toy.all\] lr must be \[low, high\]"),
-        ("lr = { normal = [0, 1] }", r"a range must be \[low, high\]"),
+        ("lr = { normal = [0, 1] }", r"\[tiny.toy.all\] lr must be \[low, high\]"),
         ("momentum = [0.1, 0.9]", r"has no hyperparameter 'momentum'"),
     ],
 )
@@ -75,8 +76,8 @@ def test_a_space_may_name_its_table_and_a_method_goes_before_all(tmp_path):
     text = "[tiny.mine]\nall = { lr = [1e-4, 1e-2] }\nproposed = { lr = [1e-3, 1e-2] }\n"
     (tmp_path / "spaces.toml").write_text(text)
     found = load_grid(tmp_path, 'space = "spaces.toml#mine"\n' + SPEC)
-    assert found.ranges("toy", "standard") == {"lr": {"log_uniform": [1e-4, 1e-2]}}
-    assert found.ranges("toy", "proposed") == {"lr": {"log_uniform": [1e-3, 1e-2]}}
+    assert found.ranges("toy", "standard") == {"lr": RangeSpec(log_uniform=(1e-4, 1e-2))}
+    assert found.ranges("toy", "proposed") == {"lr": RangeSpec(log_uniform=(1e-3, 1e-2))}
     with pytest.raises(ValueError, match=r"\[tiny\] of .*spaces.toml has no table 'yours'"):
         load_grid(tmp_path, 'space = "spaces.toml#yours"\n' + SPEC)
 

@@ -3,18 +3,19 @@ import subprocess
 import sys
 
 import pytest
+from study.grids import plain_recipe
 
 from alignset.study.records import METRICS, Cell, Record
 from alignset.study.store import Store
 
 
-def cell(seed=0, **recipe):
-    plain = {"noise": {}, "review": {}, "search": {"fixed": {}, "configs": 1}, **recipe}
-    return Cell("noise_rate", "as-written", "toy", "standard", "rate", 0.3, seed, plain)
+def cell(seed=0, **parts):
+    names = ("noise_rate", "as-written", "toy", "standard", "rate")
+    return Cell(*names, 0.3, seed, plain_recipe(**parts))
 
 
-def done(value=0.5, seed=0, **recipe):
-    return Record(cell(seed, **recipe), "done", metrics=dict.fromkeys(METRICS, value), score=0.9)
+def done(value=0.5, seed=0, **parts):
+    return Record(cell(seed, **parts), "done", metrics=dict.fromkeys(METRICS, value), score=0.9)
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_done_stays_and_failed_is_overwritten(store):
 
 def test_a_cohort_is_written_whole_or_not_at_all(store):
     store.add([done(seed=0)])
-    clash = done(seed=0, other=1)  # the same name, made otherwise
+    clash = done(seed=0, redraw=False)  # the same name, made otherwise
     with pytest.raises(sqlite3.IntegrityError):
         store.add([done(seed=1), clash])
     assert store.frame()["seed"].tolist() == [0]
@@ -93,6 +94,20 @@ def test_a_file_that_was_only_just_made_has_no_rows(store):
     assert store.strangers([cell()]) == 0
     store.add([done()])
     assert list(store.statuses().values()) == ["done"]
+
+
+def test_rows_of_an_earlier_version_are_read_and_not_taken_for_ours(store):
+    store.add([done(0.75)])
+    with sqlite3.connect(store.path) as connection:
+        old = ('{"config":{},"noise":{"rate":[0.2,0.4]},"review":{"share":0.1}}', "a" * 64)
+        connection.execute("UPDATE cells SET setting = ?, key = ?", old)
+    connection.close()
+    assert store.frame().loc[0, ["hm", "setting"]].tolist() == [0.75, old[0]]
+    assert store.strangers([cell()]) == 1
+    with pytest.raises(sqlite3.IntegrityError):
+        store.add([done()])
+    store.add([done(0.5)], replace=True)
+    assert store.frame()["hm"].tolist() == [0.5]
 
 
 def test_reading_a_store_needs_no_torch():

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from study.grids import RULES, SPEC, load_grid
 
 from alignset.study import expand
 from alignset.study.methods import draw_variants
+from alignset.study.recipe import Fitting
 from alignset.study.records import METRICS
 from alignset.study.training import build_trainer, divide_cell, measure, train_cohort
 
@@ -57,8 +59,8 @@ def test_a_network_that_only_never_got_better_is_no_failure(tmp_path):
 
 def test_a_cell_that_cannot_be_built_does_not_take_others_along(tmp_path):
     cells = cells_of(tmp_path, "standard")
-    recipe = dict(cells[0].recipe)
-    recipe["review"] = {**recipe["review"], "share": 0.001}
+    recipe = cells[0].recipe
+    recipe = replace(recipe, review=replace(recipe.review, share=0.001))
     bad = type(cells[0])(*cells[0].identity, recipe)
     first, second = train([bad, cells[1]])
     assert first.status == "failed"
@@ -86,7 +88,7 @@ def test_whole_numbers_are_searched_by_variants(tmp_path):
     assert [v.method.n_parts for v in variants] == [1, 3]
     assert sum(len(v.configs) for v in variants) == 6
     (record,) = train(cells[:1])
-    trainer = build_trainer(cells[0].recipe["trainer"], "cpu", 1)
+    trainer = build_trainer(cells[0].recipe.trainer, "cpu", 1)
     problems, _ = divide_cell(cells[0].recipe, variants[0].method)
     best = max(float(trainer.fit(v.method, problems, v.configs).score.max()) for v in variants)
     assert record.score == pytest.approx(best, abs=1e-5)
@@ -141,7 +143,7 @@ def test_folds_train_as_many_models_and_average_them(tmp_path):
     record = train(cells[:1])[0]
     variant = draw_variants(cells[0].recipe)[0]
     folds, test = divide_cell(cells[0].recipe, variant.method)
-    trainer = build_trainer(cells[0].recipe["trainer"], "cpu", 1)
+    trainer = build_trainer(cells[0].recipe.trainer, "cpu", 1)
     fits = trainer.fit(variant.method, folds, variant.configs)
     best = fits.ranking().mean(0).argmax()
     prob = np.mean([fits.probability(test.X, f)[best] for f in range(3)], axis=0)
@@ -157,7 +159,7 @@ def test_an_ensemble_averages_the_best_configs(tmp_path):
     record = train(cells[:1])[0]
     variant = draw_variants(cells[0].recipe)[0]
     problems, test = divide_cell(cells[0].recipe, variant.method)
-    fits = build_trainer(cells[0].recipe["trainer"], "cpu", 1).fit(
+    fits = build_trainer(cells[0].recipe.trainer, "cpu", 1).fit(
         variant.method, problems, variant.configs
     )
     order = (-fits.ranking()[0]).argsort(kind="stable")[:2]
@@ -168,7 +170,7 @@ def test_an_ensemble_averages_the_best_configs(tmp_path):
 
 def test_review_weights_reach_the_problem_and_the_key(tmp_path):
     plain, weighed = fitted(tmp_path, "one")[0], fitted(tmp_path, "weighed")[0]
-    assert "fitting" not in plain.recipe
+    assert plain.recipe.fitting == Fitting()
     assert plain.key != weighed.key
     method = draw_variants(plain.recipe)[0].method
     (one,), _ = divide_cell(plain.recipe, method)

@@ -1,13 +1,13 @@
 """The shipped grids: every file parses, and one tiny cell of each figure runs end to end."""
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from alignset.study import Local, Store, expand, load_experiment, load_experiments
-from alignset.study.datasets import absence
+from alignset.study.datasets import GENERATED, absence
 from alignset.study.run import run
 
 HERE = Path(__file__).parent.parent
@@ -29,7 +29,7 @@ def published():
 
 
 def used(experiment):
-    return {*experiment.methods, *(m for s in experiment.settings for m in s.methods)}
+    return set(experiment.every_method)
 
 
 def test_there_is_a_grid_for_every_experiment():
@@ -72,13 +72,13 @@ def test_everything_is_every_grid_as_written_and_the_noise_figures_as_released()
 def tiny(experiment, dataset):
     """One seed, one config, one setting, few rows and epochs, the figure's own methods."""
     rules = experiment.protocol
-    place = dict(rules.datasets[dataset])
-    if "rows" in place["data"]:
-        place["data"] = {**place["data"], "rows": 600}
+    place = rules.datasets[dataset]
+    if place.source in GENERATED:
+        place = replace(place, rows=600)
     rules = replace(
         rules,
         datasets={**rules.datasets, dataset: place},
-        trainer={**rules.trainer, "max_epochs": 10},
+        trainer=replace(rules.trainer, max_epochs=10),
     )
     middle = experiment.settings[len(experiment.settings) // 2]
     settings = experiment.settings if middle.methods else (middle,)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
+from alignset.progress import Progress, progress_bar
 from alignset.study.engines import Dask, Engine, Local
 from alignset.study.run import Outcome, run
 from alignset.study.spec import load_experiments
@@ -27,49 +19,35 @@ from alignset.study.store import Store
 STORE, QUICK_STORE = Path("results/alignset.sqlite"), Path("results/quick.sqlite")
 
 
-class _Screen:
-    """Shows on standard error how a run goes: a bar on a terminal, else a line now and then."""
+def _say(text: str) -> None:
+    """Write a line to standard error, which goes above a bar that is there."""
+    sys.stderr.write(f"{text}\n")
 
-    def __init__(self, console: Console, bars: Progress, every: float = 30.0) -> None:
-        self.console, self.bars, self.every = console, bars, every
-        self.task: TaskID | None = None
-        self.total, self.done, self.begun, self.said = 0, 0, 0.0, 0.0
 
-    def say(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+class _Lines:
+    """Tells how a run goes by a line now and then, where no bar can be shown."""
 
-    def start(self, replicas: int) -> None:
-        self.total, self.done = replicas, 0
+    def __init__(self, every: float = 30.0) -> None:
+        self.every = every
         self.begun = self.said = time.monotonic()
-        self.task = self.bars.add_task("training", total=replicas)
 
-    def advance(self, replicas: int) -> None:
-        self.done += replicas
-        if self.task is not None:
-            self.bars.update(self.task, completed=self.done)
+    def __call__(self, what: str, done: float, total: float) -> None:
+        del what
         now = time.monotonic()
-        if self.bars.disable and self.done and now - self.said >= self.every:
-            self.said = now
-            spent = now - self.begun
-            left = spent * (self.total - self.done) / self.done
-            self.say(
-                f"{self.done} of {self.total} trainings in {_clock(spent)}, "
-                f"about {_clock(left)} left"
-            )
+        if done and now - self.said >= self.every:
+            self.said, spent = now, now - self.begun
+            left = spent * (total - done) / done
+            _say(f"{done} of {total} trainings in {_clock(spent)}, about {_clock(left)} left")
 
 
 @contextmanager
-def _screen() -> Iterator[_Screen]:
-    console = Console(stderr=True)
-    columns = (
-        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()),
-        *(TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(elapsed_when_finished=True)),
-    )
-    # few, long cohorts: a short window would forget the slow methods
-    bars = Progress(*columns, console=console, disable=not console.is_terminal)
-    bars.speed_estimate_period = 3600.0
-    with bars:
-        yield _Screen(console, bars)
+def _screen() -> Iterator[Progress]:
+    """Show how a run goes on standard error: a bar on a terminal, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    with progress_bar() as show:
+        yield lambda what, done, total: show(f"{what} {done} of {total}", done, total)
 
 
 def _clock(seconds: float) -> str:
@@ -123,14 +101,15 @@ def command(
     chosen = _engine(engine, address, jobs)
     kept = Store(store or (QUICK_STORE if quick else STORE))
     experiments = [e for path in specs for e in load_experiments(path, protocol=protocol)]
-    with _screen() as screen:
+    with _screen() as progress:
         try:
             outcome = run(
                 experiments,
                 kept,
                 device=device,
                 engine=chosen,
-                progress=screen,
+                progress=progress,
+                say=_say,
                 quick=quick,
                 replicas=replicas,
                 retry=retry_failed,
@@ -138,7 +117,7 @@ def command(
             )
         except KeyboardInterrupt:
             n = len(kept.statuses())
-            screen.say(f"stopped; {kept.path} has {n} cells, the same command goes on from there.")
+            _say(f"stopped; {kept.path} has {n} cells, the same command goes on from there.")
             raise
     click.echo(_summary(outcome, kept, quick))
     return int(not outcome.good)

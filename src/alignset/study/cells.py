@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec.structs import asdict
 
 from alignset.study.datasets import absence, content_of
+from alignset.study.recipe import NoiseSpec, Recipe, ReviewSpec, SearchSpec, TrainerSpec
 from alignset.study.records import Cell
 from alignset.study.spec import Experiment, Setting
 
-RESULT_VERSION = 1
-"""Part of every key; raise it when data, noise, split, engine or metrics change a result."""
-
-_REVIEW = {"share": 0.10, "composition": None, "test": 0.2, "validation": 0.5}
-_NOISE = {"kind": "by_features", "lowest": False}
+_NOISE = NoiseSpec(kind="by_features", lowest=False)
+_REVIEW = ReviewSpec(share=0.10, test=0.2, validation=0.5)
 
 
 def expand(experiment: Experiment) -> tuple[list[Cell], dict[str, str]]:
@@ -42,7 +40,7 @@ def expand(experiment: Experiment) -> tuple[list[Cell], dict[str, str]]:
     cells: list[Cell] = []
     skipped: dict[str, str] = {}
     for dataset in experiment.datasets:
-        source = experiment.protocol.datasets[dataset]["data"]["source"]
+        source = experiment.protocol.datasets[dataset].source
         reason = absence(source)
         if reason is not None:
             skipped[dataset] = reason
@@ -62,43 +60,29 @@ def _cell(
 ) -> Cell:
     rules = experiment.protocol
     place, entry = rules.datasets[dataset], rules.method(method)
-    recipe = {
-        "version": RESULT_VERSION,
-        "data": {**place["data"], "content": content},
-        "redraw": rules.redraw,
-        "noise": _merged(experiment, dataset, setting, "noise", _NOISE),
-        "review": _merged(experiment, dataset, setting, "review", _REVIEW),
-        "seed": seed,
-        "method": entry["method"],
-        **({"fitting": entry["fitting"]} if entry.get("fitting") else {}),
-        "trainer": {
-            **rules.trainer,
-            "hidden": place["hidden"],
-            **({"stopping": entry["stopping"]} if entry["stopping"] else {}),
-        },
-        "search": {
-            "space": experiment.ranges(dataset, method),
-            "configs": experiment.configs,
-            "seed": seed if rules.search == "own" else 0,
-            "fixed": {**experiment.config, **setting.config},
-        },
-    }
-    names = (experiment.name, rules.name, dataset, method, experiment.x_name)
-    return Cell(*names, setting.x, seed, recipe)
-
-
-def _merged(
-    experiment: Experiment, dataset: str, setting: Setting, part: str, default: dict[str, Any]
-) -> dict[str, Any]:
-    """Merge from the most general to the most special: what is varied wins."""
-    rules = experiment.protocol
-    layers = (getattr(rules, part), getattr(experiment, part), rules.datasets[dataset][part])
-    merged = dict(default)
-    for layer in (*layers, getattr(setting, part)):
-        merged.update(layer)
-    if part == "noise" and "rate" not in merged and merged["kind"] != "observed":
+    layers = (rules, experiment, place, setting)  # what is varied wins
+    noise = _NOISE.over(*(layer.noise for layer in layers))
+    if noise.rate is None and noise.kind != "observed":
         raise ValueError(
             f"{experiment.file}: [noise] rate is missing; give it there, vary it, or let the "
             "protocol say it."
         )
-    return merged
+    training = {**asdict(rules.trainer), "hidden": place.hidden}
+    recipe = Recipe(
+        data=place.data(content),
+        noise=noise,
+        review=_REVIEW.over(*(layer.review for layer in layers)),
+        method=entry.method,
+        fitting=entry.fitting,
+        trainer=TrainerSpec(**{**training, "stopping": entry.stopping or rules.trainer.stopping}),
+        search=SearchSpec(
+            space=experiment.ranges(dataset, method),
+            configs=experiment.configs,
+            seed=seed if rules.search == "own" else 0,
+            fixed={**experiment.config, **setting.config},
+        ),
+        redraw=rules.redraw,
+        seed=seed,
+    )
+    names = (experiment.name, rules.name, dataset, method, experiment.x_name)
+    return Cell(*names, setting.x, seed, recipe)

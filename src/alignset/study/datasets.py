@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from alignset.data.cache import cache_folder, inspect
 from alignset.data.compas import COMPAS_PAPER, COMPAS_RELEASED
 from alignset.data.mimic import fiddle_layout
 from alignset.data.sources import SOURCES
+from alignset.study.recipe import DataSpec
 
 Coefficients = NDArray[np.float64] | None
 Drawn = tuple[Table, Coefficients]
@@ -45,8 +46,6 @@ GENERATED: dict[str, Callable[..., Any]] = {
 MIMIC: dict[str, Literal["ARF", "shock"]] = {"mimic_arf": "ARF", "mimic_shock": "shock"}
 OBSERVED = ("nhanes",)
 """Data sets with observed labels of their own: nothing is flipped."""
-
-SOURCE_NAMES = (*GENERATED, *FEATURES, *MIMIC, *OBSERVED)
 
 
 def mimic_folder() -> Path:
@@ -96,42 +95,33 @@ def _hash_mimic(folder: Path, task: Literal["ARF", "shock"]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def draw_table(data: Mapping[str, Any], seed: int) -> Drawn:
-    """Make or load the table that ``data`` describes.
-
-    Parameters
-    ----------
-    data : mapping
-        ``source``, ``content``, and ``rows`` (generators), ``features`` and ``n_train`` (Adult).
-    seed : int
-        Which draw of a generator, or of ``n_train`` rows.
-    """
-    source = data["source"]
-    if source in GENERATED:
-        return _generated(source, data["rows"], seed)
-    here = content_of(source)
-    if here != data["content"]:
+def draw_table(data: DataSpec, seed: int) -> Drawn:
+    """Make or load the table that ``data`` describes; the seed draws it, or its training rows."""
+    if data.source in GENERATED:
+        return _generated(data.source, data.rows, seed)
+    here = content_of(data.source)
+    if here != data.content:
         raise ValueError(
-            f"{source} has the content {here[:24]}... on this machine, but the cell was made for "
-            f"{data['content'][:24]}...; give every machine the same files."
+            f"{data.source} has the content {here[:24]}... on this machine, but the cell was made "
+            f"for {data.content[:24]}...; give every machine the same files."
         )
-    table = _loaded(source, data.get("features", ""))
-    if data.get("n_train") is not None:
-        table = draw_train(table, data["n_train"], random_state=seed)
+    table = _loaded(data.source, data.features)
+    if data.n_train is not None:
+        table = draw_train(table, data.n_train, random_state=seed)
     return table, None
 
 
 @lru_cache(maxsize=16)
-def _generated(source: str, rows: int, seed: int) -> Drawn:
+def _generated(source: str, rows: int | None, seed: int) -> Drawn:
     made = GENERATED[source](rows, random_state=seed)
     return made.table, made.noise_coefficients
 
 
 @lru_cache(maxsize=2)
-def _loaded(source: str, features: str) -> Table:
+def _loaded(source: str, features: str | None) -> Table:
     if source in MIMIC:
         return load_mimic(mimic_folder(), task=MIMIC[source])
     if source in OBSERVED:
         return load_nhanes(group="sex")
     load = {"adult": load_adult, "compas": load_compas}[source]
-    return load(features=FEATURES[source][features])
+    return load(features=FEATURES[source][features or "paper"])

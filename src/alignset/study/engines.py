@@ -12,9 +12,10 @@ from typing import Any
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
-from alignset.study.cohorts import Cohort
+from alignset.progress import Counter
+from alignset.study.cohorts import Cohort, replicas
 from alignset.study.records import Record
-from alignset.study.training import Advance, train_cohort
+from alignset.study.training import train_cohort
 
 Results = Iterator[list[Record]]
 
@@ -26,8 +27,8 @@ class Engine(ABC):
     """Trains cohorts and yields their records as they come, each cohort once."""
 
     @abstractmethod
-    def train(self, cohorts: Sequence[Cohort], *, device: str, advance: Advance) -> Results:
-        """Yield the records of every cohort, in any order."""
+    def train(self, cohorts: Sequence[Cohort], *, device: str, counter: Counter) -> Results:
+        """Yield the records of every cohort, in any order, and count the replicas trained."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,16 @@ class Local(Engine):
             return self.jobs
         return 1 if device != "cpu" else len(os.sched_getaffinity(0))
 
-    def train(self, cohorts: Sequence[Cohort], *, device: str, advance: Advance) -> Results:
+    def train(self, cohorts: Sequence[Cohort], *, device: str, counter: Counter) -> Results:
         """Train one after another, or through joblib's processes."""
         jobs = min(self.count(device), max(1, len(cohorts)))
         if jobs == 1:
             threads = 1 if device == "cpu" else None  # beside a GPU the cores are free
             for cohort in cohorts:
-                yield train_cohort(cohort.cells, device=device, n_jobs=threads, advance=advance)
+                yield train_cohort(cohort, device=device, n_jobs=threads, advance=counter.add)
             return
         with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
-            yield from _through_joblib(cohorts, device, advance)
+            yield from _through_joblib(cohorts, device, counter)
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,10 @@ class Dask(Engine):
 
     address: str
 
-    def train(self, cohorts: Sequence[Cohort], *, device: str, advance: Advance) -> Results:
+    def train(self, cohorts: Sequence[Cohort], *, device: str, counter: Counter) -> Results:
         """Send every cohort to the cluster; one whose worker dies is sent to another."""
         with closing(_connect(self.address)), parallel_config(backend="dask", n_jobs=-1):
-            yield from _through_joblib(cohorts, device, advance)
+            yield from _through_joblib(cohorts, device, counter)
 
 
 def _connect(address: str) -> Any:
@@ -104,10 +105,10 @@ def _connect(address: str) -> Any:
         ) from None
 
 
-def _through_joblib(cohorts: Sequence[Cohort], device: str, advance: Advance) -> Results:
-    jobs = (delayed(train_cohort)(c.cells, device=device, n_jobs=1) for c in cohorts)
+def _through_joblib(cohorts: Sequence[Cohort], device: str, counter: Counter) -> Results:
+    jobs = (delayed(train_cohort)(cells, device=device, n_jobs=1) for cells in cohorts)
     parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
     with closing(parallel(jobs)) as results:
         for records in results:
-            advance(sum(record.cell.replicas for record in records))
+            counter.add(replicas([record.cell for record in records]))
             yield records

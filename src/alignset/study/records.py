@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-METRICS = (
-    "auroc",
-    "aueoc",
-    "hm",
-    "aueoc_fpr",
-    "aueoc_released",
-    "hm_released",
-    "worst_group_auroc",
-    "auroc_majority",
-    "auroc_minority",
-    "brier",
-    "calibration_error",
-)
-"""What is measured on the test rows of every cell; ``aueoc`` and ``hm`` are the paper's."""
+import msgspec
+
+from alignset.study.recipe import Recipe
+
+METRICS = {
+    "auroc": "AUROC",
+    "aueoc": "AUEOC",
+    "hm": "HM of AUROC and AUEOC",
+    "aueoc_fpr": "AUEOC over the false positive rate",
+    "aueoc_released": "AUEOC of the released code",
+    "hm_released": "HM with the released code's AUEOC",
+    "worst_group_auroc": "AUROC of the worst group",
+    "auroc_majority": "AUROC of the majority",
+    "auroc_minority": "AUROC of the minority",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+}
+"""What is measured on the test rows of every cell -> how a reader is told its name; ``aueoc`` and
+``hm`` are the paper's."""
+
+IDENTITY = ("experiment", "protocol", "dataset", "method", "x_name", "x", "seed")
+"""What a row of the table of results is known by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +44,16 @@ class Cell:
         Its place on the horizontal axis.
     seed : int
         Number of the replication.
-    recipe : mapping
-        Everything that decides the result, as plain JSON data: workers build data, method and
-        trainer from it and from nothing else, so the key cannot leave anything out.
+    recipe : Recipe
+        Everything that decides the result: workers build data, method and trainer from it and
+        from nothing else, so the key cannot leave anything out.
 
     Examples
     --------
-    >>> cell = Cell("noise", "as-written", "toy", "standard", "rate", 0.3, 0, {"version": 1})
-    >>> cell.key[:12]
-    'b6a2fab83278'
+    >>> from alignset.study.recipe import DataSpec, MethodSpec
+    >>> recipe = Recipe(data=DataSpec(source="synthetic"), method=MethodSpec(class_="Standard"))
+    >>> len(Cell("noise", "as-written", "toy", "standard", "rate", 0.3, 0, recipe).key)
+    64
     """
 
     experiment: str
@@ -55,7 +63,7 @@ class Cell:
     x_name: str
     x: float
     seed: int
-    recipe: Mapping[str, Any]
+    recipe: Recipe
 
     @cached_property
     def key(self) -> str:
@@ -63,45 +71,26 @@ class Cell:
         return hashlib.sha256(as_json([*self.identity, self.recipe]).encode()).hexdigest()
 
     @property
-    def identity(self) -> tuple[str, str, str, str, str, float, int]:
+    def identity(self) -> tuple[Any, ...]:
         """What a row of the table of results is known by."""
-        return (
-            *(self.experiment, self.protocol, self.dataset, self.method),
-            *(self.x_name, self.x, self.seed),
-        )
-
-    @property
-    def setting(self) -> dict[str, Any]:
-        """What the experiment varies: noise, review and fixed hyperparameters."""
-        fixed = self.recipe["search"]["fixed"]
-        return {"noise": self.recipe["noise"], "review": self.recipe["review"], "config": fixed}
+        return tuple(getattr(self, name) for name in IDENTITY)
 
     @property
     def replicas(self) -> int:
         """Number of trainings the cell takes."""
-        return int(self.recipe["search"]["configs"]) * int(fitting_of(self.recipe)["folds"])
+        return self.recipe.search.configs * self.recipe.fitting.folds
+
+    def __str__(self) -> str:
+        place = f"{self.experiment} {self.protocol} {self.dataset} {self.method}"
+        return f"{place} {self.x_name}={self.x:g} seed {self.seed}"
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What became of a cell.
+    """What became of a cell: why it failed, or its ``METRICS`` on the test rows.
 
-    Parameters
-    ----------
-    cell : Cell
-    status : {"done", "failed"}
-    reason : str
-        Why it failed.
-    metrics : mapping
-        Of ``METRICS``, on the test rows; empty if it failed.
-    config : mapping
-        Hyperparameters chosen on the validation rows.
-    score : float or None
-        Validation score of that choice.
-    epochs : list of int
-        Epochs trained in every stage.
-    seconds : float
-        The cell's share of the time its cohort took.
+    ``config`` was chosen on the validation rows, where it has ``score``; ``epochs`` were trained
+    in each stage; ``seconds`` are the cell's share of the time its cohort took.
     """
 
     cell: Cell
@@ -114,11 +103,6 @@ class Record:
     seconds: float = 0.0
 
 
-def fitting_of(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a recipe's method is fitted; what it does not say is one search, unweighted."""
-    return {"folds": 1, "ensemble": 1, "review_weights": None, **recipe.get("fitting", {})}
-
-
 def as_json(value: Any) -> str:
-    """Write plain data as JSON in one canonical way."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """Write records and plain data as JSON in one canonical way; what is not finite is null."""
+    return msgspec.json.encode(value, order="deterministic").decode()

@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
 
+from alignset.progress import Counter, Progress
 from alignset.study.cells import expand
-from alignset.study.cohorts import REPLICAS, Cohort, group_cells
+from alignset.study.cohorts import REPLICAS, group_cells
+from alignset.study.cohorts import replicas as count
 from alignset.study.engines import Engine, Local
 from alignset.study.records import Cell
 from alignset.study.spec import Experiment
 from alignset.study.store import Store
 
-
-class Progress(Protocol):
-    """Who is told how a run goes."""
-
-    def say(self, text: str) -> None:
-        """Take one line for the reader."""
-
-    def start(self, replicas: int) -> None:
-        """Take how many replicas there are to train."""
-
-    def advance(self, replicas: int) -> None:
-        """Take how many more have been trained."""
-
-
-class Silence:
-    """Tells nobody."""
-
-    def say(self, text: str) -> None:
-        """Ignore a line."""
-
-    def start(self, replicas: int) -> None:
-        """Ignore the number of replicas."""
-
-    def advance(self, replicas: int) -> None:
-        """Ignore progress."""
+Say = Callable[[str], object]
+"""Called with one line for the reader."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +47,7 @@ def run(
     device: str = "cpu",
     engine: Engine | None = None,
     progress: Progress | None = None,
+    say: Say = lambda _: None,
     quick: bool = False,
     replicas: int | None = None,
     retry: bool = False,
@@ -86,6 +65,9 @@ def run(
     engine : Engine, optional
         ``Local(jobs)``, the default, or ``Dask(address)``.
     progress : Progress, optional
+        Called with ("training", replicas trained, replicas there are to train).
+    say : callable, optional
+        Called with a line on each data set that is skipped and each cell that fails.
     quick : bool, default=False
         2 seeds, 4 configs, at most 3 settings of each experiment.
     replicas : int, optional
@@ -107,30 +89,31 @@ def run(
     Outcome(trained=0, had=0, failed=0, skipped={})
     """
     chosen = [experiments] if isinstance(experiments, Experiment) else list(experiments)
-    teller, limit = progress or Silence(), replicas or REPLICAS[device]
-    grids, skipped = _expand_all([e.quick() for e in chosen] if quick else chosen, teller)
+    grids, skipped = _expand_all([e.quick() for e in chosen] if quick else chosen, say)
     cells = [cell for grid in grids for cell in grid]
     _refuse_strangers(store, cells, replace)
+    limit = replicas or REPLICAS[device]
     cohorts = [cohort for grid in grids for cohort in group_cells(grid, limit=limit)]
     known = {k for k, status in store.statuses().items() if not (retry and status == "failed")}
-    missing = [left for left in (_missing(cohort, known) for cohort in cohorts) if left.cells]
-    teller.start(sum(cohort.replicas for cohort in missing))
+    missing = [[cell for cell in cohort if cell.key not in known] for cohort in cohorts]
+    missing = [cohort for cohort in missing if cohort]
+    counter = Counter(progress, "training", sum(map(count, missing)))
     trained = 0
-    results = (engine or Local()).train(missing, device=device, advance=teller.advance)
+    results = (engine or Local()).train(missing, device=device, counter=counter)
     with closing(results):  # type: ignore[type-var]
         for records in results:
             store.add(records, replace=replace)
             trained += len(records)
             for record in records:
                 if record.status == "failed":
-                    teller.say(f"failed: {_name(record.cell)}: {record.reason}")
+                    say(f"failed: {record.cell}: {record.reason}")
     statuses = store.statuses()
     failed = sum(statuses.get(cell.key) == "failed" for cell in cells)
     return Outcome(trained, len(cells) - trained, failed, skipped)
 
 
 def _expand_all(
-    experiments: Sequence[Experiment], teller: Progress
+    experiments: Sequence[Experiment], say: Say
 ) -> tuple[list[list[Cell]], dict[str, str]]:
     grids, skipped = [], {}
     for experiment in experiments:
@@ -138,7 +121,7 @@ def _expand_all(
         grids.append(cells)
         for dataset, reason in absent.items():
             if dataset not in skipped:
-                teller.say(f"skipped data set {dataset}: {reason}.")
+                say(f"skipped data set {dataset}: {reason}.")
         skipped.update(absent)
     return grids, skipped
 
@@ -148,15 +131,6 @@ def _refuse_strangers(store: Store, cells: Sequence[Cell], replace: bool) -> Non
     if found:
         raise ValueError(
             f"{store.path} has {found} of these {len(cells)} cells, made with other settings "
-            "(another number of configs, other ranges, another version); use another store, or "
-            "let them be replaced (--replace)."
+            "(another number of configs, other ranges, another version of alignset); use another "
+            "store, or let them be replaced (--replace)."
         )
-
-
-def _missing(cohort: Cohort, known: set[str]) -> Cohort:
-    return Cohort(tuple(cell for cell in cohort.cells if cell.key not in known))
-
-
-def _name(cell: Cell) -> str:
-    place = f"{cell.experiment} {cell.protocol} {cell.dataset} {cell.method}"
-    return f"{place} {cell.x_name}={cell.x:g} seed {cell.seed}"

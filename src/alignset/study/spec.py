@@ -2,40 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from alignset.study.methods import describe_space
-from alignset.study.protocol import (
-    Protocol,
-    read_config,
-    read_noise,
-    read_protocol,
-    read_review,
-)
-from alignset.study.section import Section, is_number, read_toml
-from alignset.study.spaces import EVERY_METHOD, Ranges, ranges_of, read_spaces
+import msgspec
+from msgspec import Meta
+
+from alignset.study.methods import build_range, describe_space
+from alignset.study.protocol import Protocol, read_protocol
+from alignset.study.recipe import NoiseSpec, RangeSpec, ReviewSpec, Spec, Whole
+from alignset.study.toml import convert, read_toml
 
 QUICK_SEEDS, QUICK_CONFIGS = 2, 4
 NOTHING_VARIED = "none"
+EVERY_METHOD = "all"
+
+Names = Annotated[
+    tuple[str, ...], Meta(min_length=1, description="a list of different strings, at least one")
+]
+Values = Annotated[list[Any], Meta(min_length=1, description="a list with one value per setting")]
+Range = Annotated[
+    RangeSpec, Meta(description="[low, high], {uniform = [low, high]} or {choice = [...]}")
+]
+Ranges = dict[str, RangeSpec]
+"""Hyperparameter -> where to look."""
 
 
-@dataclass(frozen=True)
-class Setting:
+class Conditions(Spec, frozen=True, kw_only=True):
+    """What may differ from setting to setting, or hold at all of them."""
+
+    noise: NoiseSpec = NoiseSpec()
+    review: ReviewSpec = ReviewSpec()
+    config: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class Setting(Conditions, frozen=True, kw_only=True):
     """One place on the horizontal axis, and what is different there."""
 
-    x: float
-    methods: tuple[str, ...]
-    noise: Mapping[str, Any]
-    review: Mapping[str, Any]
-    config: Mapping[str, float]
+    x: float = 0.0
+    methods: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Grid(Conditions, frozen=True, kw_only=True):
+    """What the file of an experiment says about the grid itself."""
+
+    name: str
+    title: str = ""
+    datasets: Names
+    methods: Names = ()
+    seeds: Whole = 10
+    configs: Whole = 20
+
+
+class GridFile(Grid, frozen=True, kw_only=True):
+    """The whole file of an experiment."""
+
+    protocol: str
+    space: str = ""
+    vary: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Experiment(Grid, frozen=True, kw_only=True):
     r"""A grid: data sets x settings x methods x seeds, under one protocol.
 
     Parameters
@@ -49,10 +77,10 @@ class Experiment:
     x_name : str
         Name of the horizontal axis.
     settings : tuple of Setting
-    noise, review, config : mapping
+    noise, review, config : NoiseSpec, ReviewSpec, dict
         What holds at every setting.
     protocol : Protocol
-    spaces : mapping of str to mapping
+    spaces : dict of str to dict
         Data set -> method -> ranges.
     file : Path
 
@@ -77,20 +105,16 @@ class Experiment:
     ([0.1, 0.2, 0.3], 10)
     """
 
-    name: str
-    title: str
-    datasets: tuple[str, ...]
-    methods: tuple[str, ...]
-    seeds: int
-    configs: int
     x_name: str
     settings: tuple[Setting, ...]
-    noise: Mapping[str, Any]
-    review: Mapping[str, Any]
-    config: Mapping[str, float]
     protocol: Protocol
-    spaces: Mapping[str, Mapping[str, Ranges]]
+    spaces: dict[str, dict[str, Ranges]]
     file: Path
+
+    @property
+    def every_method(self) -> tuple[str, ...]:
+        """Every method that is trained somewhere, in their order."""
+        return tuple(dict.fromkeys([*self.methods, *(m for s in self.settings for m in s.methods)]))
 
     def quick(self) -> Experiment:
         """Return the same with 2 seeds, 4 configs and at most 3 settings: first, middle, last.
@@ -99,7 +123,7 @@ class Experiment:
         """
         n = len(self.settings)
         chosen = range(n) if self.settings[0].methods else sorted({0, n // 2, n - 1})
-        return replace(
+        return msgspec.structs.replace(
             self,
             seeds=min(self.seeds, QUICK_SEEDS),
             configs=min(self.configs, QUICK_CONFIGS),
@@ -107,9 +131,23 @@ class Experiment:
         )
 
     def ranges(self, dataset: str, method: str) -> Ranges:
-        """Where random search looks for a method on a data set."""
-        own = ranges_of(self.spaces.get(dataset, {}), method)
-        return own or describe_space(self.protocol.method(method)["method"]["class"])
+        """Where random search looks for a method on a data set: its own ranges before all's."""
+        spaces = self.spaces.get(dataset, {})
+        own = {**spaces.get(EVERY_METHOD, {}), **spaces.get(method, {})}
+        return own or describe_space(self.protocol.method(method).method.class_)
+
+
+class SpecEntry(Spec, frozen=True, kw_only=True):
+    """One experiment of a file of several."""
+
+    file: str
+    protocol: str | None = None
+
+
+class SpecList(Spec, frozen=True, kw_only=True):
+    """A file of several experiments."""
+
+    specs: tuple[SpecEntry, ...]
 
 
 def load_experiments(
@@ -135,17 +173,14 @@ def load_experiments(
     content = read_toml(file)
     if "specs" not in content:
         return (load_experiment(file, protocol=protocol),)
-    found = []
-    for index, entry in enumerate(content.pop("specs")):
-        table = Section(entry, file, f"specs {index + 1}")
-        name, asked = table.text("file"), table.text("protocol", "")
-        table.close()
-        if protocol in (None, asked):
-            found.append(load_experiment(file.parent / name, protocol=asked or None))
-    Section(content, file).close()
+    found = tuple(
+        load_experiment(file.parent / entry.file, protocol=entry.protocol)
+        for entry in convert(content, SpecList, file).specs
+        if protocol in (None, entry.protocol)
+    )
     if not found:
         raise ValueError(f"{file} has no spec of protocol {protocol!r}.")
-    return tuple(found)
+    return found
 
 
 def load_experiment(path: str | PathLike[str], *, protocol: str | None = None) -> Experiment:
@@ -159,119 +194,109 @@ def load_experiment(path: str | PathLike[str], *, protocol: str | None = None) -
     FileNotFoundError: nowhere.toml does not exist; pass the path of a TOML file.
     """
     file = Path(path)
-    top = Section(read_toml(file), file)
-    rules_file, _, rules_name = top.text("protocol").partition("#")
+    grid = convert(read_toml(file), GridFile, file)
+    rules_file, _, rules_name = grid.protocol.partition("#")
     rules = read_protocol(file.parent / rules_file, protocol or rules_name)
-    datasets = top.texts("datasets")
-    x_name, settings = _read_vary(top)
-    methods = () if any(s.methods for s in settings) else top.texts("methods")
+    x_name, settings = _read_vary(grid.vary, file)
+    space, _, section = grid.space.partition("#")
+    given = {name: getattr(grid, name) for name in Grid.__struct_fields__}
     experiment = Experiment(
-        name=top.text("name"),
-        title=top.text("title", file.stem),
-        datasets=datasets,
-        methods=methods,
-        seeds=top.whole("seeds", 10),
-        configs=top.whole("configs", 20),
+        **{**given, "title": grid.title or file.stem},
         x_name=x_name,
         settings=settings,
-        noise=read_noise(top.section("noise")),
-        review=read_review(top.section("review")),
-        config=read_config(top.section("config")),
         protocol=rules,
-        spaces=_read_spaces(top, rules.name, datasets),
+        spaces={
+            dataset: _read_space(file.parent / space, rules.name, section or dataset)
+            for dataset in (grid.datasets if space else ())
+        },
         file=file,
     )
-    top.close()
     _check(experiment)
     return experiment
 
 
-def _read_spaces(
-    top: Section, protocol: str, datasets: tuple[str, ...]
-) -> dict[str, dict[str, Ranges]]:
-    reference = top.text("space", "")
-    if not reference:
-        return {}
-    name, _, section = reference.partition("#")
-    file = top.file.parent / name
-    return {dataset: read_spaces(file, protocol, section or dataset) for dataset in datasets}
+def _read_space(path: Path, protocol: str, section: str) -> dict[str, Ranges]:
+    """Read ``[PROTOCOL.SECTION]``: method, or ``all``, -> hyperparameter -> range."""
+    table, where = read_toml(path), str(path)
+    for part in (protocol, section):
+        if part not in table:
+            raise ValueError(f"{where} has no table {part!r}; it has {', '.join(table)}.")
+        table, where = table[part], f"[{part}] of {path}"
+    place = (protocol, section)
+    plain = convert(table, dict[str, dict[str, Any]], path, *place)
+    for ranges in plain.values():
+        ranges.update({k: {"log_uniform": v} for k, v in ranges.items() if isinstance(v, list)})
+    found = convert(plain, dict[str, dict[str, Range]], path, *place)
+    for method, name in ((m, name) for m, ranges in found.items() for name in ranges):
+        try:
+            build_range(found[method][name])
+        except ValueError as error:
+            place_of = ".".join((*place, method))
+            raise ValueError(f"{path}: [{place_of}] {name}: {error}") from None
+    return found
 
 
-def _read_vary(top: Section) -> tuple[str, tuple[Setting, ...]]:
-    table = top.section("vary")
-    changes = {k: v for k, v in table.values.items() if k not in ("name", "x")}
+def _read_vary(vary: dict[str, Any], file: Path) -> tuple[str, tuple[Setting, ...]]:
+    changes = {k: v for k, v in vary.items() if k not in ("name", "x")}
     if not changes:
-        table.close()
-        return NOTHING_VARIED, (Setting(0.0, (), {}, {}, {}),)
-    for key, values in changes.items():
-        if not isinstance(values, list) or not values:
-            raise table.refuse(key, "a list with one value per setting")
+        convert(vary, Spec, file, "vary")
+        return NOTHING_VARIED, (Setting(),)
+    convert(changes, dict[str, Values], file, "vary")
     first = next(iter(changes))
+    x = vary.get("x", changes[first])
+    numbers = isinstance(x, list) and all(isinstance(v, int | float) for v in x)
+    if not numbers or len(set(x)) != len(x):
+        raise ValueError(f"{file}: [vary] x must be different numbers, one per setting; got {x}.")
     lengths = {key: len(values) for key, values in changes.items()}
-    x = table.any("x", changes[first])
-    if not isinstance(x, list) or not all(is_number(v) for v in x) or len(set(x)) != len(x):
-        raise ValueError(f"{table.where('x')} must be different numbers, one per setting; got {x}.")
-    if len({len(x), *lengths.values()}) > 1:
-        raise ValueError(f"{table.where('x')} has {len(x)} values, the varied keys {lengths}.")
-    name = table.text("name", first)
-    settings = (_read_setting(table, float(x[i]), changes, i) for i in range(len(x)))
-    return name, tuple(settings)
+    if {*lengths.values()} != {len(x)}:
+        raise ValueError(f"{file}: [vary] x has {len(x)} values, the varied keys {lengths}.")
+    name = convert(vary.get("name", first), str, file, "vary", "name")
+    return name, tuple(_read_setting(x[i], changes, i, file) for i in range(len(x)))
 
 
-def _read_setting(table: Section, x: float, changes: Mapping[str, list[Any]], i: int) -> Setting:
-    parts: dict[str, dict[str, Any]] = {"noise": {}, "review": {}, "config": {}}
-    methods: tuple[str, ...] = ()
+def _read_setting(x: float, changes: dict[str, list[Any]], i: int, file: Path) -> Setting:
+    parts: dict[str, Any] = {}
     for key, values in changes.items():
         part, _, name = key.partition(".")
         if key == "method":
-            methods = (values[i],)
-        elif part in parts and name:
-            parts[part][name] = values[i]
+            parts["methods"] = (values[i],)
+        elif part in Conditions.__struct_fields__ and name:
+            parts.setdefault(part, {})[name] = values[i]
         else:
             raise ValueError(
-                f"{table.file}: [vary] has no key {key!r}; it takes name, x, method, "
+                f"{file}: [vary] has no key {key!r}; it takes name, x, method, "
                 'and keys of noise, review and config such as "noise.rate".'
             )
-    return Setting(
-        x,
-        methods,
-        read_noise(Section(parts["noise"], table.file, f"vary noise {i + 1}")),
-        read_review(Section(parts["review"], table.file, f"vary review {i + 1}")),
-        read_config(Section(parts["config"], table.file, f"vary config {i + 1}")),
-    )
+    return convert({"x": x, **parts}, Setting, file, f"vary {i + 1}")
 
 
 def _check(experiment: Experiment) -> None:
-    rules, file = experiment.protocol, experiment.file
+    """Refuse names that the protocol or a method does not know."""
+    rules, file, used = experiment.protocol, experiment.file, experiment.every_method
+    for key, names in (("datasets", experiment.datasets), ("methods", experiment.methods)):
+        if len(set(names)) != len(names):
+            raise ValueError(f"{file}: {key} must be different strings, got {list(names)}.")
+    if bool(experiment.methods) == bool(experiment.settings[0].methods):
+        raise ValueError(f"{file}: name methods in one place, methods or [vary] method.")
     for name in experiment.datasets:
         if name not in rules.datasets:
             known = ", ".join(rules.datasets)
             raise ValueError(
                 f"{file}: datasets has {name!r}, but [{rules.name}] of {rules.file} has {known}."
             )
-    used = {*experiment.methods, *(m for s in experiment.settings for m in s.methods)}
-    for name in sorted(used):
-        try:
-            method = rules.method(name)["method"]
-        except ValueError as error:
-            raise ValueError(f"{file}: methods: {error}") from None
-        for dataset in experiment.datasets:
-            _check_names(experiment, dataset, name, method)
     for space in experiment.spaces.values():
         strangers = set(space) - {EVERY_METHOD, *rules.methods, *used}
         if strangers:
             raise ValueError(f"{file}: space has ranges for {min(strangers)!r}, not a method.")
-
-
-def _check_names(
-    experiment: Experiment, dataset: str, name: str, method: Mapping[str, Any]
-) -> None:
-    """Refuse ranges and fixed values of hyperparameters the method does not have."""
     fixed = {**experiment.config, **experiment.settings[0].config}
-    for key in (*experiment.ranges(dataset, name), *fixed):
-        if key not in method["fields"]:
-            known = ", ".join(sorted(method["fields"]))
-            raise ValueError(
-                f"{experiment.file}: {method['class']} ({name!r} on {dataset!r}) has no "
-                f"hyperparameter {key!r}; it has {known}."
-            )
+    for name, dataset in ((name, dataset) for name in used for dataset in experiment.datasets):
+        try:
+            method = rules.method(name).method
+        except ValueError as error:
+            raise ValueError(f"{file}: methods: {error}") from None
+        for key in (*experiment.ranges(dataset, name), *fixed):
+            if key not in method.fields:
+                raise ValueError(
+                    f"{file}: {method.class_} ({name!r} on {dataset!r}) has no hyperparameter "
+                    f"{key!r}; it has {', '.join(sorted(method.fields))}."
+                )

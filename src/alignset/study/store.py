@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,14 +14,9 @@ from typing import Any
 
 import pandas as pd
 
-from alignset.study.records import METRICS, Cell, Record, as_json
+from alignset.study.records import IDENTITY, METRICS, Cell, Record, as_json
 
 _FORMAT = 1
-_IDENTITY = ("experiment", "protocol", "dataset", "method", "x_name", "x", "seed")
-_RESULT = (
-    *("status", "reason", "metrics", "config", "score", "epochs"),
-    *("seconds", "created", "version"),
-)
 _TABLE = """
 CREATE TABLE IF NOT EXISTS cells (
     key TEXT PRIMARY KEY, experiment TEXT NOT NULL, protocol TEXT NOT NULL,
@@ -33,6 +27,8 @@ CREATE TABLE IF NOT EXISTS cells (
     seconds REAL NOT NULL, created TEXT NOT NULL, version TEXT NOT NULL,
     UNIQUE (experiment, protocol, dataset, method, x_name, x, seed)
 )"""
+_NAMED = len(("key", *IDENTITY, "setting"))
+"""Columns that say which cell it is; the others say what became of it."""
 
 
 class Store:
@@ -46,7 +42,8 @@ class Store:
     Examples
     --------
     >>> import tempfile
-    >>> recipe = {"noise": {}, "review": {}, "search": {"fixed": {}}}
+    >>> from alignset.study.recipe import DataSpec, MethodSpec, Recipe
+    >>> recipe = Recipe(data=DataSpec(source="synthetic"), method=MethodSpec(class_="Standard"))
     >>> cell = Cell("noise_rate", "as-written", "toy", "standard", "rate", 0.3, 0, recipe)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = Store(folder + "/results.sqlite")
@@ -66,12 +63,14 @@ class Store:
         drops rows of the same name that were made with other settings.
         """
         rows = [_row(record) for record in records]
-        marks = ", ".join("?" * len(rows[0])) if rows else ""
-        verb = "INSERT OR REPLACE" if replace else "INSERT"
+        if not rows:
+            return
+        columns = list(rows[0])
+        result = ", ".join(f"{c} = excluded.{c}" for c in columns[_NAMED:])
         sql = (
-            f"{verb} INTO cells VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET "
-            + ", ".join(f"{c} = excluded.{c}" for c in _RESULT)
-            + " WHERE cells.status = 'failed'"
+            f"INSERT {'OR REPLACE ' * replace}INTO cells ({', '.join(columns)}) "
+            f"VALUES (:{', :'.join(columns)}) "
+            f"ON CONFLICT (key) DO UPDATE SET {result} WHERE cells.status = 'failed'"
         )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._connection() as connection, connection:
@@ -83,7 +82,7 @@ class Store:
 
     def strangers(self, cells: Iterable[Cell]) -> int:
         """Count rows that bear the name of one of ``cells`` but were made with other settings."""
-        found = self._select(f"SELECT key, {', '.join(_IDENTITY)} FROM cells")
+        found = self._select(f"SELECT key, {', '.join(IDENTITY)} FROM cells")
         keys = {tuple(row[1:]): row[0] for row in found}
         return sum(keys.get(cell.identity, cell.key) != cell.key for cell in cells)
 
@@ -92,7 +91,7 @@ class Store:
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path} does not exist; `alignset run` makes it.")
         with self._connection() as connection:
-            order = ", ".join(_IDENTITY)
+            order = ", ".join(IDENTITY)
             table = pd.read_sql_query(f"SELECT * FROM cells ORDER BY {order}", connection)
         metrics = [json.loads(text) for text in table.pop("metrics")]
         place = list(table.columns).index("reason") + 1
@@ -105,7 +104,7 @@ class Store:
         """Return mean, population SD (as published) and number of every metric over seeds."""
         frame = self.frame()
         done = frame[frame["status"] == "done"]
-        keys = list(_IDENTITY[:-1])
+        keys = list(IDENTITY[:-1])
         long = done.melt(keys, list(METRICS), var_name="metric").dropna(subset="value")
         grouped = long.groupby([*keys, "metric"], sort=True)["value"]
         table = grouped.agg(mean="mean", n="count").reset_index()
@@ -156,15 +155,23 @@ class Store:
         connection.commit()
 
 
-def _row(record: Record) -> tuple[Any, ...]:
-    """Return the values of a record in the order of the columns."""
-    metrics = {k: v if math.isfinite(v) else None for k, v in record.metrics.items()}
-    return (
-        *(record.cell.key, *record.cell.identity, as_json(record.cell.setting)),
-        *(record.status, record.reason, as_json(metrics), as_json(dict(record.config))),
-        *(record.score, as_json(list(record.epochs)), record.seconds),
-        *(datetime.now(UTC).isoformat(timespec="seconds"), _version()),
-    )
+def _row(record: Record) -> dict[str, Any]:
+    """Return the value of every column."""
+    cell, recipe = record.cell, record.cell.recipe
+    setting = {"noise": recipe.noise, "review": recipe.review, "config": recipe.search.fixed}
+    named = {"key": cell.key, **dict(zip(IDENTITY, cell.identity, strict=True))}
+    result = {
+        "status": record.status,
+        "reason": record.reason,
+        "metrics": as_json(record.metrics),
+        "config": as_json(record.config),
+        "score": record.score,
+        "epochs": as_json(record.epochs),
+        "seconds": record.seconds,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "version": _version(),
+    }
+    return {**named, "setting": as_json(setting), **result}
 
 
 def _version() -> str:

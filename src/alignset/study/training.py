@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 
@@ -35,7 +36,8 @@ from alignset.rows.divide import Division, distinct
 from alignset.stack import MLP
 from alignset.study.methods import draw_variants
 from alignset.study.problems import build_problem
-from alignset.study.records import Cell, Record, fitting_of
+from alignset.study.recipe import Recipe, TrainerSpec
+from alignset.study.records import Cell, Record
 
 Advance = Callable[[int], None]
 """Called with a number of replicas that have just been trained."""
@@ -71,14 +73,14 @@ def train_cohort(
             folds[cell.key], tests[cell.key] = divide_cell(cell.recipe, variants[0].method)
         except ValueError as error:
             failed[cell.key] = str(error)
-    trainer = build_trainer(cells[0].recipe["trainer"], device, n_jobs)
+    trainer = build_trainer(cells[0].recipe.trainer, device, n_jobs)
     found: dict[str, Found] = {}
     if folds:
         searched = search(
             trainer,
             variants,
             list(folds.values()),
-            ensemble=fitting_of(cells[0].recipe)["ensemble"],
+            ensemble=cells[0].recipe.fitting.ensemble,
             progress=_steps(advance),
         )
         found = dict(zip(folds, searched, strict=True))
@@ -99,31 +101,31 @@ def train_cohort(
     return [replace(record, seconds=seconds) for record in records]
 
 
-def build_trainer(plain: Mapping[str, Any], device: str, n_jobs: int | None) -> Trainer:
-    """Make a trainer of a recipe's plain data."""
-    stopping = dict(plain["stopping"])
+def build_trainer(spec: TrainerSpec, device: str, n_jobs: int | None) -> Trainer:
+    """Make a trainer of a recipe's."""
+    stopping = msgspec.to_builtins(spec.stopping)
     return Trainer(
-        hidden=plain["hidden"],
-        backbone=MLP(plain["hidden"], last_relu=plain["last_relu"]),
-        score=_SCORES[plain["score"]],
-        max_epochs=plain["max_epochs"],
-        n_batches=plain["n_batches"],
+        hidden=spec.hidden,
+        backbone=MLP(spec.hidden, last_relu=spec.last_relu),
+        score=_SCORES[spec.score],
+        max_epochs=spec.max_epochs,
+        n_batches=spec.n_batches,
         stopping=_RULES[stopping.pop("rule")](**stopping),
         device=device,
         n_jobs=n_jobs,
     )
 
 
-def divide_cell(recipe: Mapping[str, Any], method: Method) -> tuple[list[Problem], Part]:
+def divide_cell(recipe: Recipe, method: Method) -> tuple[list[Problem], Part]:
     """Divide a cell's rows as the estimator would, and return its test rows beside."""
-    whole, clean = build_problem(recipe), bool(recipe["method"]["fully_reviewed"])
+    whole, clean = build_problem(recipe), recipe.method.fully_reviewed
     rows = whole.train
     if clean:
         assert whole.truth is not None, "what split() made knows every true label"
         rows = replace(rows, y_seen=whole.truth)
-    how = fitting_of(recipe)
-    folds = None if how["folds"] == 1 else how["folds"]
-    division = Division(folds, recipe["review"]["validation"], how["review_weights"])
+    how, share = recipe.fitting, recipe.review.validation
+    assert share is not None, "a cell says who validates"
+    division = Division(None if how.folds == 1 else how.folds, share, how.review_weights)
     sizes = whole.n_classes, whole.n_groups
     problems = division.problems(distinct(rows), *sizes, seed=whole.seed, clean=clean)
     assert whole.test is not None, "a study always has test rows"
@@ -176,7 +178,7 @@ def _divergence(cell: Cell, problem: Problem, found: Found, trainer: Trainer) ->
     Early stopping returns the untrained network if every epoch was NaN. A network that really
     never got better comes back untrained too, so the training is repeated without stopping.
     """
-    n, first = cell.recipe["search"]["configs"], int(found.kept[0])
+    n, first = cell.recipe.search.configs, int(found.kept[0])
     if not np.isfinite(found.score[first]):
         return f"diverged: none of {n} configs has a finite validation score"
     if not _is_untrained(found.best, problem):

@@ -1,0 +1,187 @@
+"""A recipe: everything that decides the result of a cell, in typed and named parts, without torch.
+
+A field of a part that a TOML file may leave open is None until a cell is made.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+RESULT_VERSION = 2
+"""Part of every key; raise it when data, noise, split, engine or metrics change a result."""
+
+Whole = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
+Several = Annotated[int, Meta(ge=2, description="a whole number of at least 2")]
+_Part = Annotated[float, Meta(ge=0, le=1)]
+_Parts = Annotated[tuple[_Part, ...], Meta(min_length=1)]
+Share = Annotated[
+    _Part | _Parts,
+    Meta(description="a share in [0, 1], or one per group; write 0.1 for 10 %"),
+]
+OneShare = Annotated[float, Meta(ge=0, le=1, description="a share in [0, 1]; write 0.1 for 10 %")]
+S = TypeVar("S", bound="Spec")
+
+
+class Spec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A part of a study that a TOML file describes; a key that it does not know is refused."""
+
+    def over(self: S, *layers: S) -> S:
+        """Return this with what the layers say in its place, the last one first."""
+        given = {
+            name: value
+            for layer in layers
+            for name, value in msgspec.structs.asdict(layer).items()
+            if value is not None
+        }
+        return msgspec.structs.replace(self, **given)
+
+
+Source = Literal[
+    "synthetic", "synthetic_released", "adult", "compas", "mimic_arf", "mimic_shock", "nhanes"
+]
+"""Every data set by name."""
+
+
+class SourceSpec(Spec, frozen=True, kw_only=True, omit_defaults=True):
+    """Which table: ``rows`` of a generator, ``features`` by name, ``n_train`` rows of Adult."""
+
+    source: Source
+    rows: Annotated[int, Meta(ge=10, description="a whole number of at least 10")] | None = None
+    features: str | None = None
+    n_train: Whole | None = None
+
+
+class DataSpec(SourceSpec, frozen=True, kw_only=True):
+    """Which table, and what identifies its content: a hash of files, or a generator."""
+
+    content: str = ""
+
+
+NoiseKind = Literal["by_features", "by_group", "uniform", "observed"]
+"""How labels go wrong; "observed" takes those the data set itself carries."""
+
+
+class NoiseSpec(Spec, frozen=True, kw_only=True):
+    """How labels go wrong."""
+
+    kind: NoiseKind | None = None
+    rate: Share | None = None
+    lowest: bool | None = None
+
+
+class ReviewSpec(Spec, frozen=True, kw_only=True):
+    """Who is reviewed, who tests and who validates: keywords of ``rows.split``."""
+
+    share: Share | None = None
+    composition: Annotated[_Parts, Meta(description="one share per group")] | None = None
+    test: OneShare | None = None
+    validation: OneShare | None = None
+
+    def __post_init__(self) -> None:
+        if self.composition is not None and abs(sum(self.composition) - 1) > 1e-6:
+            raise ValueError(
+                f"composition must be one share per group that sum to 1, got {self.composition}."
+            )
+
+
+class PatienceSpec(Spec, frozen=True, kw_only=True, tag_field="rule", tag="patience"):
+    """Stop after so many epochs without a new best."""
+
+    epochs: Whole = 10
+
+
+class BlockMeanSpec(Spec, frozen=True, kw_only=True, tag_field="rule", tag="block_mean"):
+    """Stop at the first block of epochs that is no better."""
+
+    length: Whole = 10
+
+
+class FixedLengthSpec(Spec, frozen=True, kw_only=True, tag_field="rule", tag="fixed_length"):
+    """Train as many epochs as there are."""
+
+
+StoppingSpec = PatienceSpec | BlockMeanSpec | FixedLengthSpec
+
+
+class TrainingSpec(Spec, frozen=True, kw_only=True):
+    """How every method of a protocol is trained."""
+
+    score: Literal["paper", "fpr", "released", "likelihood"] = "paper"
+    stopping: StoppingSpec = PatienceSpec()
+    max_epochs: Whole = 200
+    n_batches: Whole = 5
+    last_relu: bool = True
+
+
+class TrainerSpec(TrainingSpec, frozen=True, kw_only=True):
+    """How the method of one cell is trained."""
+
+    hidden: Whole
+
+
+class MethodSpec(Spec, frozen=True, kw_only=True, rename={"class_": "class"}):
+    """A method by its class, the version of its algorithm, and every field.
+
+    ``fully_reviewed`` trains on the problem with every label reviewed: the clean-label bound.
+    """
+
+    class_: str
+    version: int = 1
+    fields: dict[str, Any] = msgspec.field(default_factory=dict)
+    fully_reviewed: bool = False
+
+
+class Fitting(Spec, frozen=True, kw_only=True, omit_defaults=True):
+    """How a method is fitted: cross-fitted over A, as an ensemble of its best configs, weighted."""
+
+    folds: Several = 1
+    ensemble: Several = 1
+    review_weights: Literal["cells", "classifier"] | None = None
+
+
+class RangeSpec(Spec, frozen=True, kw_only=True, omit_defaults=True):
+    """Where random search looks for one hyperparameter: one of three."""
+
+    log_uniform: tuple[float, float] | None = None
+    uniform: tuple[float, float] | None = None
+    choice: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if [self.log_uniform, self.uniform, self.choice].count(None) != 2:
+            raise ValueError("a range is one of log_uniform, uniform and choice.")
+
+
+class SearchSpec(Spec, frozen=True, kw_only=True):
+    """Random search: ``configs`` drawn from the space, less what is fixed."""
+
+    space: dict[str, RangeSpec] = msgspec.field(default_factory=dict)
+    configs: Whole = 1
+    seed: int = 0
+    fixed: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class Recipe(Spec, frozen=True, kw_only=True):
+    """Everything that decides a cell's result, from which workers build data, method and trainer.
+
+    With ``redraw`` the seed decides data, noise and split; otherwise only the split.
+
+    Examples
+    --------
+    >>> recipe = Recipe(data=DataSpec(source="synthetic"), method=MethodSpec(class_="Standard"))
+    >>> recipe.trainer.stopping
+    PatienceSpec(epochs=10)
+    """
+
+    data: DataSpec
+    method: MethodSpec
+    noise: NoiseSpec = NoiseSpec()
+    review: ReviewSpec = ReviewSpec()
+    trainer: TrainerSpec = TrainerSpec(hidden=10)
+    search: SearchSpec = SearchSpec()
+    fitting: Fitting = Fitting()
+    redraw: bool = True
+    seed: int = 0
+    version: int = RESULT_VERSION
