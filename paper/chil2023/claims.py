@@ -6,14 +6,14 @@ CHIL 2023. How a sentence became a test is written beside it; where the paper gi
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from alignset.report import Axis
 from alignset.study import Bars, Claim, FigureSpec, Publication
 from alignset.study.claims import Test
-from alignset.study.evidence import Contrast, Evidence
 from alignset.study.quantities import (
+    Draw,
     Line,
     Quantity,
     Where,
@@ -80,9 +80,6 @@ def read_deviations(path: Path) -> dict[str, str]:
         number: " ".join(f"{title}. {story}".split()) for number, title, story in told if number
     }
     return {number: re.sub(r"[`*]", "", text) for number, text in plain.items()}
-
-
-Draw = Callable[[Evidence], Sequence[Contrast]]
 
 
 def proposed(experiment: str, dataset: str = "synthetic", metric: str = "hm") -> Line:

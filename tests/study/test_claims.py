@@ -19,7 +19,7 @@ each_claim = pytest.mark.parametrize("text", CLAIMS)
 
 
 def judge(text, frame, published=None):
-    return CLAIMS[text].judge(Evidence.of(frame, published, theirs=PAPER.published_by))
+    return CLAIMS[text].judge(Evidence(frame, published, theirs=PAPER.published_by))
 
 
 def find(fragment):
@@ -134,15 +134,15 @@ def test_the_released_protocol_is_judged_by_the_released_metric():
     text = find("Noise rate: Proposed is the most robust")
     frame = shift(IDEAL, "noise_rate", "transition", HIGH, metric=("hm_released",))
     assert judge(text, frame).state is State.HOLDS
-    released = Evidence.of(frame, columns=PAPER.measured_by["as-released"])
+    released = Evidence(frame, columns=PAPER.measured_by["as-released"])
     assert CLAIMS[text].judge(released).state is State.FAILS
 
 
 def test_a_claim_of_which_one_part_was_not_run_is_undecided():
     ran = Test(contrasts({"it": Line("ablation", "synthetic", "proposed").mean()}), Greater())
     not_run = Test(contrasts({"it": Line("ablation", "adult", "proposed").mean()}), Greater())
-    assert Claim("", "", "", (ran, ran)).judge(Evidence.of(IDEAL)).state is State.HOLDS
-    verdict = Claim("", "", "", (ran, not_run)).judge(Evidence.of(IDEAL))
+    assert Claim("", "", "", (ran, ran)).judge(Evidence(IDEAL)).state is State.HOLDS
+    verdict = Claim("", "", "", (ran, not_run)).judge(Evidence(IDEAL))
     assert verdict.state is State.UNDECIDED
     assert verdict.explanation == "Not run: ablation on adult."
     assert verdict.finding is not None

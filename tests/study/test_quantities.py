@@ -18,7 +18,7 @@ from alignset.study.quantities import (
 
 FRAME = cells({"a": {0.1: 0.9, 0.2: 0.8, 0.3: 0.7}, "b": {0.1: 0.8, 0.2: 0.8, 0.3: 0.75}}, seeds=4)
 LINE = Line("noise_rate", "synthetic", "a")
-EVIDENCE = Evidence.of(FRAME, published_of(FRAME, "hm"))
+EVIDENCE = Evidence(FRAME, published_of(FRAME, "hm"))
 
 
 def by_hand(method, *xs, frame=FRAME):
@@ -55,24 +55,24 @@ def test_a_difference_is_taken_seed_by_seed():
 
 
 def test_a_seed_with_a_failed_cell_is_left_out():
-    evidence = Evidence.of(fail(FRAME, n=1))
+    evidence = Evidence(fail(FRAME, n=1))
     assert len(LINE.by("b").mean().read(evidence)[0]) == 3
     assert len((LINE.mean() - LINE.by("b").mean()).read(evidence)[0]) == 3
 
 
 def test_nothing_published_is_missing_not_zero():
-    assert np.isnan(LINE.mean().read(Evidence.of(FRAME))[1])
+    assert np.isnan(LINE.mean().read(Evidence(FRAME))[1])
 
 
 def test_published_values_are_compared_at_the_same_positions():
-    few = Evidence.of(FRAME[FRAME["x"] < 0.25], published_of(FRAME, "hm"))
+    few = Evidence(FRAME[FRAME["x"] < 0.25], published_of(FRAME, "hm"))
     values, theirs = LINE.mean().read(few)
     assert theirs == pytest.approx(values.mean())
 
 
 def test_what_was_not_run_is_noted_once():
     draw = contrasts({"c": LINE.by("c").mean(), "d": Line("size", "adult", "d").mean()})
-    evidence = Evidence.of(FRAME)
+    evidence = Evidence(FRAME)
     assert draw(evidence) == []
     draw(evidence)
     assert evidence.take_missing() == ["noise rate on synthetic with c", "size on adult"]
@@ -88,17 +88,17 @@ def test_contrasts_at_each_position_and_joined():
 def test_the_best_rival_is_the_one_with_the_highest_mean():
     rivals = {"b": "Bee", "c": "Sea"}
     more = cells({"c": {0.1: 0.6, 0.2: 0.6, 0.3: 0.6}}, seeds=4)
-    evidence = Evidence.of(pd.concat([FRAME, more]))
+    evidence = Evidence(pd.concat([FRAME, more]))
     (found,) = best_rival(LINE, rivals)(evidence)
     assert found.name == "Bee, best of 2 rivals"
     expected = by_hand("b", 0.1, 0.2, 0.3).mean(axis=1) - by_hand("a", 0.1, 0.2, 0.3).mean(axis=1)
     assert found.values.to_numpy() == pytest.approx(expected.to_numpy())
-    assert best_rival(LINE, {"x": "X"})(Evidence.of(FRAME)) == []
+    assert best_rival(LINE, {"x": "X"})(Evidence(FRAME)) == []
 
 
 def test_a_metric_is_read_from_the_protocols_column():
     frame = FRAME.assign(hm_released=FRAME["hm"] / 2)
-    evidence = Evidence.of(frame, columns={"hm": "hm_released"})
+    evidence = Evidence(frame, columns={"hm": "hm_released"})
     assert LINE.mean().read(evidence)[0].mean() == pytest.approx(
         by_hand("a", 0.1, 0.2, 0.3).mean().mean() / 2
     )

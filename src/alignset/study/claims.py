@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from alignset.study.evidence import Contrast, Evidence
+from alignset.study.evidence import Evidence
+from alignset.study.quantities import Draw
 from alignset.study.rules import Finding, Rule, State
 
 _WORST_FIRST = (State.FAILS, State.UNDECIDED, State.HOLDS)
@@ -25,7 +26,7 @@ class Test:
 
     __test__ = False  # not one of pytest's
 
-    contrasts: Callable[[Evidence], Sequence[Contrast]]
+    contrasts: Draw
     rule: Rule
 
 
@@ -72,7 +73,7 @@ class Claim:
     Examples
     --------
     >>> claim = Claim("A beats B", "Section 5", "A minus B", ())
-    >>> claim.judge(Evidence.of(None)).state
+    >>> claim.judge(Evidence()).state
     <State.UNDECIDED: 'undecided'>
     """
 
@@ -85,20 +86,12 @@ class Claim:
 
     def judge(self, evidence: Evidence) -> Verdict:
         """Draw the contrasts and apply the rules."""
-        findings = []
-        for test in self.tests:
-            contrasts = list(test.contrasts(evidence))
-            if contrasts:
-                findings.append(test.rule.judge(contrasts))
+        drawn = [(test.rule, test.contrasts(evidence)) for test in self.tests]
+        findings = [rule.judge(contrasts) for rule, contrasts in drawn if contrasts]
         missing = evidence.take_missing()
+        not_run = [f"Not run: {'; '.join(missing)}."] if missing else []
         if len(findings) < max(1, len(self.tests)):
-            return Verdict(State.UNDECIDED, _not_run(missing), findings[0] if findings else None)
+            said = not_run[0] if missing else "Not run."
+            return Verdict(State.UNDECIDED, said, findings[0] if findings else None)
         state = min((f.state for f in findings), key=_WORST_FIRST.index)
-        parts = [f.explanation for f in findings]
-        if missing:
-            parts.append(_not_run(missing))
-        return Verdict(state, " ".join(parts), findings[0])
-
-
-def _not_run(missing: Sequence[str]) -> str:
-    return f"Not run: {'; '.join(missing)}." if missing else "Not run."
+        return Verdict(state, " ".join([*(f.explanation for f in findings), *not_run]), findings[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,8 @@ from matplotlib.axes import Axes
 from alignset.report.canvas import drawing, new_figure, one_axes, to_svg
 from alignset.report.displays import Axis, Display
 from alignset.report.look import COLOURS, INK, QUIET, Look, looks
-from alignset.study.results import METRICS, summarise
+from alignset.study.records import METRICS
+from alignset.study.results import summarise
 
 NO_VALUES = pd.DataFrame({"method": [], "x": [], "mean": [], "sd": []})
 """No published values."""
@@ -74,10 +76,8 @@ class SummaryDisplay(Display):
         theirs = theirs.rename(columns={"mean": "published mean", "sd": "published SD"})
         ours = self.ours.rename(columns={"n": "seeds", "sd": "SD"})
         table = ours.merge(theirs, on=["method", "x"], how="outer")
-        place = {method: i for i, method in enumerate(self.looks)}
-        table = table.sort_values(
-            ["method", "x"], key=lambda v: v.map(place) if v.name == "method" else v
-        ).reset_index(drop=True)
+        table["method"] = pd.Categorical(table["method"], list(self.looks))
+        table = table.sort_values(["method", "x"], ignore_index=True)
         table["method"] = [self.looks[m].label for m in table["method"]]
         table["gap"] = table["mean"] - table["published mean"]
         return table.drop(columns=["published mean", "published SD", "gap"] * (not len(theirs)))
@@ -101,10 +101,11 @@ class Curves(SummaryDisplay):
             figure, axes = one_axes(4.8, height)
             ends = {}
             for method, look in reversed(self.looks.items()):  # the first one lies on top
-                end = _ours(axes, _of(self.ours, method), look)
-                dashed = _theirs(axes, _of(self.published, method), look)
-                if found := end or dashed:
-                    ends[method] = found
+                lines = (_of(self.ours, method), _of(self.published, method))
+                _ours(axes, lines[0], look)
+                _theirs(axes, lines[1], look)
+                if shown := [line for line in lines if len(line)]:
+                    ends[method] = shown[0]["mean"].iloc[-1]
             self.axis.lay(axes)
             axes.set_ylabel(self.y_label)
             _name_ends(axes, ends, self.looks, gap=0.2 / (height - 0.6))
@@ -165,11 +166,16 @@ class Bars(SummaryDisplay):
             figure, axes = one_axes(4.8, 0.55 * len(self.looks) + 1.2)
             for y, (method, look) in enumerate(self.looks.items()):
                 ours, theirs = _of(self.ours, method), _of(self.published, method)
-                _bar(axes, y, ours, look)
-                spread = theirs["sd"].fillna(0).to_numpy()
+                colour = COLOURS[0 if look.width > 2 else 1]
+                if len(ours):
+                    mean, sd = float(ours["mean"].iloc[0]), float(ours["sd"].fillna(0).iloc[0])
+                    axes.barh(y - 0.06, mean, height=0.5, color=colour, alpha=0.85)
+                    axes.errorbar(
+                        mean, y - 0.06, xerr=sd, fmt="none", ecolor=INK, capsize=3, elinewidth=1.1
+                    )
                 axes.errorbar(
-                    theirs["mean"], np.full(len(theirs), y + 0.36), xerr=spread, fmt="D",
-                    mfc="none", color=INK, markersize=4.5, capsize=2, elinewidth=0.9,
+                    theirs["mean"], np.full(len(theirs), y + 0.36), xerr=theirs["sd"].fillna(0),
+                    fmt="D", mfc="none", color=INK, markersize=4.5, capsize=2, elinewidth=0.9,
                 )  # fmt: skip
             labels = [look.label for look in self.looks.values()]
             axes.set_yticks(range(len(labels)), labels)
@@ -190,78 +196,45 @@ def _of(table: pd.DataFrame, method: str) -> pd.DataFrame:
     return table[table["method"] == method].sort_values("x")
 
 
-def _ours(axes: Axes, line: pd.DataFrame, look: Look) -> tuple[float, float] | None:
-    """Draw a solid line with a band of one SD; return where it ends."""
-    if line.empty:
-        return None
-    x, mean = line["x"].to_numpy(), line["mean"].to_numpy()
-    sd = line["sd"].fillna(0).to_numpy()
-    axes.fill_between(x, mean - sd, mean + sd, color=look.colour, alpha=0.13, linewidth=0)
-    axes.plot(
-        x, mean, color=look.colour, marker=look.marker, markersize=4.2, linewidth=look.width,
-        markeredgewidth=0,
-    )  # fmt: skip
-    return float(x[-1]), float(mean[-1])
+def _ours(axes: Axes, line: pd.DataFrame, look: Look) -> None:
+    """Draw a solid line with a band of one SD."""
+    x, mean, sd = line["x"], line["mean"], line["sd"].fillna(0)
+    if len(line):
+        axes.fill_between(x, mean - sd, mean + sd, color=look.colour, alpha=0.13, linewidth=0)
+        axes.plot(
+            x, mean, color=look.colour, marker=look.marker, markersize=4.2, linewidth=look.width,
+            markeredgewidth=0,
+        )  # fmt: skip
 
 
-def _theirs(axes: Axes, line: pd.DataFrame, look: Look) -> tuple[float, float] | None:
+def _theirs(axes: Axes, line: pd.DataFrame, look: Look) -> None:
     """Draw published values: dashed, thin, with bars of one SD where it is known."""
-    if line.empty:
-        return None
-    x, mean = line["x"].to_numpy(), line["mean"].to_numpy()
-    sd = line["sd"].fillna(0).to_numpy()
-    axes.errorbar(
-        x,
-        mean,
-        yerr=sd,
-        color=look.colour,
-        linewidth=1.2,
-        linestyle=(0, (4, 2)),
-        elinewidth=0.7,
-        capsize=1.5,
-        alpha=0.9,
-    )
-    return float(x[-1]), float(mean[-1])
+    if len(line):
+        axes.errorbar(
+            line["x"], line["mean"], yerr=line["sd"].fillna(0), color=look.colour, linewidth=1.2,
+            linestyle=(0, (4, 2)), elinewidth=0.7, capsize=1.5, alpha=0.9,
+        )  # fmt: skip
 
 
-def _bar(axes: Axes, y: int, ours: pd.DataFrame, look: Look) -> None:
-    if ours.empty:
-        return
-    mean, sd = float(ours["mean"].iloc[0]), float(ours["sd"].fillna(0).iloc[0])
-    axes.barh(y - 0.06, mean, height=0.5, color=COLOURS[0 if look.width > 2 else 1], alpha=0.85)
-    axes.errorbar(mean, y - 0.06, xerr=sd, fmt="none", ecolor=INK, capsize=3, elinewidth=1.1)
-
-
-def _name_ends(
-    axes: Axes, ends: Mapping[str, tuple[float, float]], look: Mapping[str, Look], gap: float
-) -> None:
+def _name_ends(axes: Axes, ends: Mapping[str, float], look: Mapping[str, Look], gap: float) -> None:
     """Write each line's name to the right of the axes, pushed apart where they would overlap."""
     low, high = axes.get_ylim()
-    heights = {method: (y - low) / (high - low) for method, (_, y) in ends.items()}
+    heights = {method: (y - low) / (high - low) for method, y in ends.items()}
     order = sorted(heights, key=lambda m: heights[m])
-    spread = _push_apart([heights[m] for m in order], gap=gap)
-    for method, height in zip(order, spread, strict=True):
+    free: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
+    for method, height in zip(order, _push_apart(sorted(heights.values()), gap), strict=True):
         mark = look[method]
         axes.plot(
-            1.045, height, transform=axes.transAxes, clip_on=False, color=mark.colour,
-            marker=mark.marker, markersize=5, markeredgewidth=0,
+            1.045, height, color=mark.colour, marker=mark.marker, markersize=5,
+            markeredgewidth=0, **free,
         )  # fmt: skip
-        weight = "bold" if mark.width > 2 else "normal"
         axes.annotate(
-            mark.label,
-            (1.045, height),
-            (7, 0),
-            fontsize=9,
-            fontweight=weight,
-            color=INK,
-            xycoords="axes fraction",
-            textcoords="offset points",
-            va="center",
-        )
-        axes.plot(
-            [1.0, 1.03], [heights[method], height], transform=axes.transAxes, clip_on=False,
-            color=mark.colour, linewidth=0.8,
+            mark.label, (1.045, height), (7, 0), fontsize=9, color=INK, va="center",
+            fontweight="bold" if mark.width > 2 else "normal",
+            xycoords="axes fraction", textcoords="offset points",
         )  # fmt: skip
+        leader = [heights[method], height]
+        axes.plot([1.0, 1.03], leader, color=mark.colour, linewidth=0.8, **free)
     axes.set_ylim(low, high)
 
 

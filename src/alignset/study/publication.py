@@ -137,5 +137,5 @@ def load_publication(path: Path) -> Publication:
     spec.loader.exec_module(module)
     found = getattr(module, "PUBLICATION", None)
     if not isinstance(found, Publication):
-        raise ValueError(f"{path} defines no PUBLICATION of alignset.report.Publication.")
+        raise ValueError(f"{path} defines no PUBLICATION of alignset.study.Publication.")
     return found

@@ -16,31 +16,39 @@ Reading = tuple["pd.Series[float]", float]
 Where = Callable[[float], bool]
 """Which positions of the horizontal axis count."""
 
+Reduce = Callable[[pd.DataFrame], "pd.Series[float]"]
+"""One row per seed, one column per position -> one value per seed."""
+
+Draw = Callable[[Evidence], Sequence[Contrast]]
+"""What a test asks for: the contrasts that there are results for."""
+
+
+_CLOSE = 1e-9
+"""Positions that differ by less are the same."""
+
 
 def below(bound: float) -> Where:
     """Positions smaller than a bound."""
-    return lambda x: x < bound - 1e-9
+    return lambda x: x < bound - _CLOSE
 
 
 def above(bound: float) -> Where:
     """Positions larger than a bound."""
-    return lambda x: x > bound + 1e-9
+    return lambda x: x > bound + _CLOSE
 
 
 def between(low: float, high: float) -> Where:
     """Positions from a bound to another, both included."""
-    return lambda x: low - 1e-9 <= x <= high + 1e-9
+    return lambda x: low - _CLOSE <= x <= high + _CLOSE
 
 
 def at(*places: float) -> Where:
     """Positions that are named."""
-    return lambda x: any(abs(x - place) < 1e-9 for place in places)
+    return lambda x: any(abs(x - place) < _CLOSE for place in places)
 
 
-def anywhere(x: float) -> bool:
-    """Every position."""
-    del x
-    return True
+anywhere = above(-np.inf)
+"""Every position."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class Line:
     --------
     >>> ours = Line("noise_rate", "synthetic", "proposed")
     >>> lead = ours.mean(below(0.8)) - ours.by("standard").mean(below(0.8))
-    >>> values, published = lead.read(Evidence.of(None))
+    >>> values, published = lead.read(Evidence())
     >>> len(values)
     0
     """
@@ -105,52 +113,40 @@ class Line:
         table = evidence.by_seed(self.experiment, self.dataset, self.method, self.metric)
         return [float(x) for x in table.columns if where(float(x))]
 
-    def _reduced(
-        self, where: Where, reduce: Callable[[pd.DataFrame], pd.Series[float]]
-    ) -> Quantity:
-        return Quantity(lambda evidence: self._read(evidence, where, reduce))
-
-    def _read(
-        self,
-        evidence: Evidence,
-        where: Where,
-        reduce: Callable[[pd.DataFrame], pd.Series[float]],
-    ) -> Reading:
+    def _reduced(self, where: Where, reduce: Reduce) -> Quantity:
         key = (self.experiment, self.dataset, self.method, self.metric)
-        table = evidence.by_seed(*key)
-        kept = [x for x in table.columns if where(float(x))]
-        whole = table[kept].dropna()  # a seed counts if all its cells were computed
-        if not kept or whole.empty:
-            evidence.note_missing(*key[:3])
-            return pd.Series(dtype=float), float("nan")
-        means = evidence.published_means(*key).reindex(kept)
-        theirs = float("nan")
-        if not means.isna().any():
-            theirs = float(reduce(means.to_frame().T.set_axis(kept, axis="columns")).iloc[0])
-        return reduce(whole), theirs
+
+        def read(evidence: Evidence) -> Reading:
+            kept = self.positions(evidence, where)
+            whole = evidence.by_seed(*key)[kept].dropna()  # a seed counts if all cells were done
+            if whole.empty:
+                evidence.note_missing(*key[:3])
+                return pd.Series(dtype=float), float("nan")
+            means = evidence.published_means(*key).reindex(kept)
+            theirs = reduce(means.to_frame().T).iloc[0] if means.notna().all() else float("nan")
+            return reduce(whole), float(theirs)
+
+        return Quantity(read)
 
 
-def contrasts(
-    quantities: Mapping[str, Quantity],
-) -> Callable[[Evidence], Sequence[Contrast]]:
+def contrasts(quantities: Mapping[str, Quantity]) -> Draw:
     """Name quantities as the contrasts of a test; what was not run is left out."""
 
     def draw(evidence: Evidence) -> list[Contrast]:
-        read = ((name, *quantity.read(evidence)) for name, quantity in quantities.items())
-        return [Contrast(name, values, theirs) for name, values, theirs in read if len(values)]
+        read = (Contrast(name, *quantity.read(evidence)) for name, quantity in quantities.items())
+        return [contrast for contrast in read if len(contrast.values)]
 
     return draw
 
 
 def at_each(
     line: Line, quantity: Callable[[float], Mapping[str, Quantity]], where: Where = anywhere
-) -> Callable[[Evidence], Sequence[Contrast]]:
+) -> Draw:
     """Draw contrasts at every position where a line was run."""
 
-    def draw(evidence: Evidence) -> list[Contrast]:
-        found: list[Contrast] = []
-        for x in line.positions(evidence, where):
-            found += contrasts(quantity(x))(evidence)
+    def draw(evidence: Evidence) -> Sequence[Contrast]:
+        places = line.positions(evidence, where)
+        found = together(contrasts(quantity(x)) for x in places)(evidence)
         if not found:
             evidence.note_missing(line.experiment, line.dataset, line.method)
         return found
@@ -158,17 +154,13 @@ def at_each(
     return draw
 
 
-def together(
-    parts: Iterable[Callable[[Evidence], Sequence[Contrast]]],
-) -> Callable[[Evidence], Sequence[Contrast]]:
+def together(parts: Iterable[Draw]) -> Draw:
     """Join contrasts into one family."""
     drawn = list(parts)
     return lambda evidence: [contrast for part in drawn for contrast in part(evidence)]
 
 
-def best_rival(
-    line: Line, rivals: Mapping[str, str], where: Where = anywhere
-) -> Callable[[Evidence], Sequence[Contrast]]:
+def best_rival(line: Line, rivals: Mapping[str, str], where: Where = anywhere) -> Draw:
     """Contrast the best of several rivals, by its mean, with a line: rival minus line.
 
     Parameters
@@ -179,16 +171,13 @@ def best_rival(
     where : Where
     """
 
-    def draw(evidence: Evidence) -> list[Contrast]:
-        means = {}
-        for rival in rivals:
-            values, _ = line.by(rival).mean(where).read(evidence)
-            if len(values):
-                means[rival] = float(np.mean(values))
+    def draw(evidence: Evidence) -> Sequence[Contrast]:
+        read = {rival: line.by(rival).mean(where).read(evidence)[0] for rival in rivals}
+        means = {rival: float(values.mean()) for rival, values in read.items() if len(values)}
         if not means:
             return []
-        best = max(sorted(means), key=lambda rival: means[rival])
+        best = max(sorted(means), key=means.__getitem__)
         lead = line.by(best).mean(where) - line.mean(where)
-        return list(contrasts({f"{rivals[best]}, best of {len(means)} rivals": lead})(evidence))
+        return contrasts({f"{rivals[best]}, best of {len(means)} rivals": lead})(evidence)
 
     return draw

@@ -10,22 +10,14 @@ import pandas as pd
 
 from alignset.report.displays import Axis, Display
 from alignset.report.look import Look, looks
-from alignset.report.page import (
-    Block,
-    DataTable,
-    Facts,
-    Gallery,
-    Page,
-    Prose,
-    Section,
-    Tiles,
-)
+from alignset.report.page import Block, DataTable, Facts, Gallery, Page, Prose, Section, Tiles
 from alignset.report.tables import slug
 from alignset.study.claims import Verdict
 from alignset.study.displays import NO_VALUES, Bars, Panels, SummaryDisplay
 from alignset.study.evidence import Evidence
 from alignset.study.publication import FigureSpec, Publication
-from alignset.study.results import METRICS, check_results, done, failed
+from alignset.study.records import METRICS
+from alignset.study.results import check_results, done, failed
 from alignset.study.rules import State
 from alignset.study.statistics import ALPHA, compare
 from alignset.study.verdicts import JudgedClaim, Verdicts
@@ -86,14 +78,9 @@ class Reproduction:
     @cached_property
     def displays(self) -> list[Display]:
         """Every picture of the page, in its order."""
-        return [
-            display
-            for section in self._figure_sections
-            for part in section.sections
-            for block in part.blocks
-            if isinstance(block, Gallery)
-            for display in block.displays
-        ]
+        parts = (part for section in self._figure_sections for part in section.sections)
+        blocks = (block for part in parts for block in part.blocks)
+        return [d for block in blocks if isinstance(block, Gallery) for d in block.displays]
 
     @cached_property
     def judged(self) -> list[JudgedClaim]:
@@ -132,16 +119,13 @@ class Reproduction:
     def _evidence(self, protocol: str) -> Evidence:
         here = self.cells[self.cells["protocol"] == protocol]
         measured = self.publication.measured_by.get(protocol, {})
-        return Evidence.of(here, self.published, measured, self.publication.published_by)
+        return Evidence(here, self.published, measured, self.publication.published_by)
 
     def _glance(self, verdicts: Verdicts) -> list[Block]:
         ran, lost = len(done(self.cells)), len(failed(self.cells))
-        tiles = [(str(ran), "cells computed"), (str(lost), "cells failed")]
-        if verdicts.judged:
-            tiles = [
-                *((str(verdicts.count(s)), f"verdicts: {s}") for s in State),
-                *tiles,
-            ]
+        states = State if verdicts.judged else ()
+        tiles = [(str(verdicts.count(state)), f"verdicts: {state}") for state in states]
+        tiles += [(str(ran), "cells computed"), (str(lost), "cells failed")]
         said = [] if ran else ["No cell was computed, so there is nothing to draw."]
         return [Tiles(tiles), Prose(said)]
 
@@ -162,38 +146,28 @@ class Reproduction:
 
     def _part(self, spec: FigureSpec, dataset: str, protocol: str, cells: pd.DataFrame) -> Section:
         title = f"{self.publication.datasets.get(dataset, dataset)}, {protocol}"
-        blocks: list[Block] = [Gallery(self._draw(spec, dataset, protocol, cells))]
-        focus = self._focus
-        if focus in set(cells["method"]) and spec.display is not Bars:
-            for metric in spec.metrics:
-                column = self.publication.column(protocol, metric)
-                if _has(cells, column) and cells["method"].nunique() > 1:
-                    blocks.append(self._comparisons(cells, focus, column))
-        return Section(title, blocks)
-
-    def _draw(
-        self, spec: FigureSpec, dataset: str, protocol: str, cells: pd.DataFrame
-    ) -> list[Display]:
-        published = self._published(spec.experiment, dataset)
-        look = self._looks(spec)
-        place = f"{spec.title}, {self.publication.datasets.get(dataset, dataset)}, {protocol}"
-
-        def display(kind: type[SummaryDisplay], column: str, theirs: pd.DataFrame) -> Display:
-            name = slug(spec.experiment, dataset, protocol, column)
-            name += "-published" * (len(theirs) > 0)
-            title = METRICS.get(column, column) + ": ours and theirs" * (len(theirs) > 0)
-            alt = f"{title}. {place}."
-            return kind(cells, column, spec.axis, name, title, "", alt, theirs, look)
-
         columns = [self.publication.column(protocol, metric) for metric in spec.metrics]
-        drawn = [display(spec.display, c, NO_VALUES) for c in columns if _has(cells, c)]
-        beside = Bars if spec.display is Bars else Panels
+        columns = [column for column in columns if _has(cells, column)]
+        look = self._looks(spec)
+
+        def draw(kind: type[SummaryDisplay], column: str, theirs: pd.DataFrame) -> Display:
+            beside = len(theirs) > 0
+            name = slug(spec.experiment, dataset, protocol, column) + "-published" * beside
+            named = METRICS.get(column, column) + ": ours and theirs" * beside
+            alt = f"{named}. {spec.title}, {title}."
+            return kind(cells, column, spec.axis, name, named, "", alt, theirs, look)
+
+        drawn = [draw(spec.display, column, NO_VALUES) for column in columns]
         drawn[1:1] = [
-            display(beside, str(column), theirs)
-            for column, theirs in published.groupby("metric")
+            draw(Bars if spec.display is Bars else Panels, str(column), theirs)
+            for column, theirs in self._published(spec.experiment, dataset).groupby("metric")
             if _has(cells, str(column))
         ]
-        return drawn
+        blocks: list[Block] = [Gallery(drawn)]
+        methods = set(cells["method"])
+        if self._focus in methods and len(methods) > 1 and spec.display is not Bars:
+            blocks += [self._comparisons(cells, column) for column in columns]
+        return Section(title, blocks)
 
     def _looks(self, spec: FigureSpec) -> dict[str, Look]:
         own = looks((), spec.methods, self._focus)
@@ -206,31 +180,26 @@ class Reproduction:
         p = self.published
         return p[(p["experiment"] == experiment) & (p["dataset"] == dataset)]
 
-    def _comparisons(self, cells: pd.DataFrame, focus: str, column: str) -> DataTable:
-        table = compare(cells, focus, column)
-        table["rival"] = [self.publication.label(method) for method in table["rival"]]
+    def _comparisons(self, cells: pd.DataFrame, column: str) -> DataTable:
+        label = self.publication.label
+        table = compare(cells, self._focus, column)
+        table["rival"] = [label(method) for method in table["rival"]]
         renamed = {"n": "seeds", "p": "p (paired t)", "p_holm": "p (Holm)"}
         table = table.rename(columns={**renamed, "p_wilcoxon": "p (Wilcoxon)"})
-        first = cells.iloc[0]
-        name = slug(first["experiment"], first["dataset"], first["protocol"], column, "pairs")
-        what = f"{self.publication.label(focus)} minus each rival, {METRICS.get(column, column)}"
+        name = slug(*cells.iloc[0][["experiment", "dataset", "protocol"]], column, "pairs")
+        what = f"{label(self._focus)} minus each rival, {METRICS.get(column, column)}"
         return DataTable(table, name, what, summary=f"Paired differences: {what}")
 
     def _what_was_run(self) -> list[Block]:
         blocks: list[Block] = [Facts([*self.facts, *_provenance(self.cells)])]
         keys = ["experiment", "dataset", "protocol"]
-        rows = [
-            {
-                **dict(zip(keys, key, strict=True)),
-                "methods": block["method"].nunique(),
-                "settings": block["x"].nunique(),
-                "seeds": _seeds(block["seed"]),
-                "cells done": int((block["status"] == "done").sum()),
-                "cells failed": int((block["status"] != "done").sum()),
-            }
-            for key, block in self.cells.groupby(keys)
-        ]
-        blocks.append(DataTable(pd.DataFrame(rows), "cells", "Cells by experiment"))
+        counts = self.cells.assign(done=self.cells["status"] == "done").groupby(keys)
+        table = counts.agg(
+            methods=("method", "nunique"), settings=("x", "nunique"), seeds=("seed", _seeds),
+            done=("done", "sum"), failed=("done", lambda done: (~done).sum()),
+        )  # fmt: skip
+        table = table.rename(columns={"done": "cells done", "failed": "cells failed"})
+        blocks.append(DataTable(table.reset_index(), "cells", "Cells by experiment"))
         lost = failed(self.cells)
         if len(lost):
             shown = ["experiment", "dataset", "protocol", "method", "x", "seed", "reason"]
@@ -250,8 +219,10 @@ def _has(cells: pd.DataFrame, column: str) -> bool:
 
 def _provenance(cells: pd.DataFrame) -> list[tuple[str, str]]:
     """Tell what the store remembers of the run itself."""
-    facts = [("Cells", f"{len(done(cells))} computed, {len(failed(cells))} failed")]
-    facts.append(("Seeds", _seeds(cells["seed"])))
+    facts = [
+        ("Cells", f"{len(done(cells))} computed, {len(failed(cells))} failed"),
+        ("Seeds", _seeds(cells["seed"])),
+    ]
     if "version" in cells:
         facts.append(("Computed by", "alignset " + ", ".join(sorted(set(cells["version"])))))
     if "created" in cells:
@@ -263,15 +234,14 @@ def _provenance(cells: pd.DataFrame) -> list[tuple[str, str]]:
 
 def _blocks(cells: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
     """Split one experiment's cells by data set and protocol, synthetic and as-written first."""
-    groups = {(str(d), str(p)): b for (d, p), b in cells.groupby(["dataset", "protocol"])}
-    order = sorted(groups, key=lambda key: key[1], reverse=True)
-    order = sorted(order, key=lambda key: (key[0] != "synthetic", key[0]))
-    return [(key, groups[key]) for key in order]
+    groups = [((str(d), str(p)), b) for (d, p), b in cells.groupby(["dataset", "protocol"])]
+    groups.sort(key=lambda group: group[0][1], reverse=True)
+    return sorted(groups, key=lambda group: (group[0][0] != "synthetic", group[0][0]))
 
 
 def _plain(experiment: str, cells: pd.DataFrame) -> FigureSpec:
     """Show an experiment nobody described."""
-    metrics = tuple(m for m in ("hm", "auroc", "aueoc") if m in cells and cells[m].notna().any())
+    metrics = tuple(metric for metric in ("hm", "auroc", "aueoc") if _has(cells, metric))
     title = experiment.replace("_", " ").capitalize()
     return FigureSpec(experiment, title, Axis(str(cells["x_name"].iloc[0])), metrics=metrics)
 

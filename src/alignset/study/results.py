@@ -5,26 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-KEY = ("experiment", "protocol", "dataset", "method", "x", "seed")
+from alignset.study.records import IDENTITY
+
+KEY = tuple(name for name in IDENTITY if name != "x_name")
 """What tells one cell from another."""
 
 COLUMNS = (*KEY, "x_name", "status", "reason")
 """What every row says besides its metrics."""
-
-METRICS = {
-    "hm": "HM of AUROC and AUEOC",
-    "auroc": "AUROC",
-    "aueoc": "AUEOC",
-    "hm_released": "HM with the released code's AUEOC",
-    "aueoc_released": "AUEOC of the released code",
-    "aueoc_fpr": "AUEOC over the false positive rate",
-    "worst_group_auroc": "AUROC of the worst group",
-    "auroc_majority": "AUROC of the majority",
-    "auroc_minority": "AUROC of the minority",
-    "brier": "Brier score",
-    "calibration_error": "calibration error",
-}
-"""Metric column -> how a reader is told its name."""
 
 
 def check_results(frame: pd.DataFrame) -> pd.DataFrame:
@@ -74,8 +61,7 @@ def summarise(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
     >>> summarise(cells, "hm").round(3).to_dict("records")
     [{'method': 'a', 'x': 0.1, 'n': 2, 'mean': 0.85, 'sd': 0.05}]
     """
-    values = cells[["method", "x", metric]].dropna()
-    groups = values.groupby(["method", "x"], sort=True)[metric]
+    groups = cells.dropna(subset=metric).groupby(["method", "x"], sort=True)[metric]
     table = groups.agg(n="size", mean="mean", sd=lambda v: float(np.std(v.to_numpy())))
-    table.loc[table["n"] < 2, "sd"] = np.nan
+    table["sd"] = table["sd"].where(table["n"] > 1)
     return table.reset_index()

@@ -6,11 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alignset.study.evidence import Contrast
 from alignset.study.statistics import ALPHA, Paired, holm, paired
+
+Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+"""Which contrasts are shown to go a claim's way, and which against it."""
 
 
 class State(StrEnum):
@@ -35,17 +40,15 @@ class Finding:
 class Rule(ABC):
     """Judges a family of contrasts; tests are paired t tests, Holm-corrected over the family."""
 
-    @abstractmethod
-    def states(self, found: Sequence[Paired]) -> list[State]:
-        """Say of each contrast whether it holds, fails or is undecided."""
+    words: ClassVar[tuple[str, str, str]]
+    """What it means for a contrast to hold, to fail and to be undecided; fields are filled in."""
 
-    @property
-    @abstractmethod
-    def words(self) -> dict[State, str]:
-        """Say of a contrast what each state means."""
-
-    counted = State.HOLDS
+    counted: ClassVar[State] = State.HOLDS
     """The state whose number is told."""
+
+    @abstractmethod
+    def shown(self, found: Sequence[Paired]) -> Shown:
+        """Test every contrast both ways."""
 
     def combine(self, states: Sequence[State]) -> State:
         """Join the contrasts: all must hold, and one that fails sinks the claim."""
@@ -60,22 +63,29 @@ class Rule(ABC):
     def judge(self, contrasts: Sequence[Contrast]) -> Finding:
         """Test every contrast and join them."""
         found = [paired(c.values) for c in contrasts]
-        states = self.states(found)
+        states = [
+            State.HOLDS if good else State.FAILS if bad else State.UNDECIDED
+            for good, bad in zip(*self.shown(found), strict=True)
+        ]
+        words = {s: w.format(**vars(self)) for s, w in zip(State, self.words, strict=True)}
         weakest = int(np.argmin([self.strength(f) for f in found]))
-        weak = found[weakest]
+        weak, name = found[weakest], contrasts[weakest].name
         if len(found) == 1:
-            said = f"{self.words[states[0]].capitalize()}: {contrasts[0].name}"
+            said = f"{words[states[0]].capitalize()}: {name}"
         else:
             n = states.count(self.counted)
-            said = f"{n} of {len(found)} {self.words[self.counted]}; closest call"
-            said += f": {contrasts[weakest].name}"
-        text = f"{said}, {_told(weak)}."
+            said = f"{n} of {len(found)} {words[self.counted]}; closest call: {name}"
+        seeds = f"{weak.n} seeds" if weak.n > 1 else "one seed: nothing can be tested"
+        text = f"{said}, {weak.mean:+.3f} ({seeds})."
         failing = [c.name for c, s in zip(contrasts, states, strict=True) if s is State.FAILS]
         if failing and len(found) > 1:
             text += f" Fails: {', '.join(failing)}."
-        return Finding(
-            self.combine(states), text, contrasts[weakest].name, weak, contrasts[weakest].theirs
-        )
+        return Finding(self.combine(states), text, name, weak, contrasts[weakest].theirs)
+
+
+def _two_sided(found: Sequence[Paired]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the corrected p of every contrast against zero, and its mean."""
+    return holm([f.p for f in found]), np.array([f.mean for f in found])
 
 
 @dataclass(frozen=True)
@@ -88,15 +98,16 @@ class Greater(Rule):
         How large a share of the contrasts must be above zero for the whole to hold.
     """
 
+    words = (
+        *("significantly above zero", "significantly below zero"),
+        "not distinguishable from zero",
+    )
     share: float = 1.0
 
-    def states(self, found: Sequence[Paired]) -> list[State]:
+    def shown(self, found: Sequence[Paired]) -> Shown:
         """Test each mean against zero, two-sided."""
-        adjusted = holm([f.p for f in found])
-        return [
-            State.UNDECIDED if not p < ALPHA else (State.HOLDS if f.mean > 0 else State.FAILS)
-            for f, p in zip(found, adjusted, strict=True)
-        ]
+        p, mean = _two_sided(found)
+        return (p < ALPHA) & (mean > 0), (p < ALPHA) & (mean <= 0)
 
     def combine(self, states: Sequence[State]) -> State:
         """Join the contrasts, allowing for the share."""
@@ -108,40 +119,19 @@ class Greater(Rule):
             return State.FAILS
         return State.UNDECIDED
 
-    @property
-    def words(self) -> dict[State, str]:
-        """Compare with zero."""
-        return {
-            State.HOLDS: "significantly above zero",
-            State.FAILS: "significantly below zero",
-            State.UNDECIDED: "not distinguishable from zero",
-        }
-
 
 @dataclass(frozen=True)
 class NeverBelow(Rule):
-    """No contrast is significantly below zero."""
+    """No contrast is significantly below zero; a single seed decides nothing."""
 
-    def states(self, found: Sequence[Paired]) -> list[State]:
-        """Test each mean against zero, two-sided; a single seed decides nothing."""
-        adjusted = holm([f.p for f in found])
-        return [
-            State.FAILS
-            if p < ALPHA and f.mean < 0
-            else (State.HOLDS if np.isfinite(p) else State.UNDECIDED)
-            for f, p in zip(found, adjusted, strict=True)
-        ]
-
+    words = ("not significantly below zero", "significantly below zero", "not tested")
     counted = State.FAILS
 
-    @property
-    def words(self) -> dict[State, str]:
-        """Compare with zero."""
-        return {
-            State.HOLDS: "not significantly below zero",
-            State.FAILS: "significantly below zero",
-            State.UNDECIDED: "not tested",
-        }
+    def shown(self, found: Sequence[Paired]) -> Shown:
+        """Test each mean against zero, two-sided."""
+        p, mean = _two_sided(found)
+        below = (p < ALPHA) & (mean < 0)
+        return np.isfinite(p) & ~below, below
 
 
 @dataclass(frozen=True)
@@ -152,59 +142,34 @@ class LosesLess(Rule):
     shown to lose more than the margin, corrected for their number.
     """
 
+    words = (
+        *("shown to lose less than {margin:g}", "shown to lose more than {margin:g}"),
+        "not shown to lose less than {margin:g}",
+    )
     margin: float
 
-    def states(self, found: Sequence[Paired]) -> list[State]:
+    def shown(self, found: Sequence[Paired]) -> Shown:
         """Test each mean against minus the margin, one-sided both ways."""
-        below = holm([f.p_below(-self.margin) for f in found])
-        return [
-            State.HOLDS
-            if f.p_above(-self.margin) < ALPHA
-            else (State.FAILS if p < ALPHA else State.UNDECIDED)
-            for f, p in zip(found, below, strict=True)
-        ]
-
-    @property
-    def words(self) -> dict[State, str]:
-        """Compare with the margin."""
-        return {
-            State.HOLDS: f"shown to lose less than {self.margin:g}",
-            State.FAILS: f"shown to lose more than {self.margin:g}",
-            State.UNDECIDED: f"not shown to lose less than {self.margin:g}",
-        }
+        less = np.array([f.p_above(-self.margin) for f in found]) < ALPHA
+        return less, holm([f.p_below(-self.margin) for f in found]) < ALPHA
 
 
 @dataclass(frozen=True)
 class Within(Rule):
     """Contrasts lie within a margin of zero on both sides (two one-sided tests)."""
 
+    words = (
+        *("shown to differ by less than {margin:g}", "shown to differ by more than {margin:g}"),
+        "not shown to differ by less than {margin:g}",
+    )
     margin: float
 
-    def states(self, found: Sequence[Paired]) -> list[State]:
+    def shown(self, found: Sequence[Paired]) -> Shown:
         """Test each mean against both margins."""
-        outside = holm([2 * min(f.p_below(-self.margin), f.p_above(self.margin)) for f in found])
-        return [
-            State.HOLDS
-            if max(f.p_above(-self.margin), f.p_below(self.margin)) < ALPHA
-            else (State.FAILS if p < ALPHA else State.UNDECIDED)
-            for f, p in zip(found, outside, strict=True)
-        ]
+        m = self.margin
+        inside = np.array([max(f.p_above(-m), f.p_below(m)) for f in found]) < ALPHA
+        return inside, holm([2 * min(f.p_below(-m), f.p_above(m)) for f in found]) < ALPHA
 
     def strength(self, found: Paired) -> float:
         """Tell how close to zero a contrast is."""
         return -abs(found.mean)
-
-    @property
-    def words(self) -> dict[State, str]:
-        """Compare with the margin."""
-        return {
-            State.HOLDS: f"shown to differ by less than {self.margin:g}",
-            State.FAILS: f"shown to differ by more than {self.margin:g}",
-            State.UNDECIDED: f"not shown to differ by less than {self.margin:g}",
-        }
-
-
-def _told(found: Paired) -> str:
-    if found.n < 2:
-        return f"{found.mean:+.3f} (one seed: nothing can be tested)"
-    return f"{found.mean:+.3f} ({found.n} seeds)"

@@ -95,13 +95,10 @@ def compare(cells: pd.DataFrame, method: str, metric: str) -> pd.DataFrame:
         p_holm, p_wilcoxon.
     """
     wide = cells.pivot(index=["x", "seed"], columns="method", values=metric)
-    rows = []
-    for rival in sorted(set(wide.columns) - {method}):
-        for x, block in wide.groupby(level="x"):
-            found = paired(block[method] - block[rival])
-            numbers = (found.n, found.mean, found.low, found.high, found.p, found.p_wilcoxon)
-            rows.append((rival, x, *numbers))
-    names = ["rival", "x", "n", "difference", "low", "high", "p", "p_wilcoxon"]
-    table = pd.DataFrame(rows, columns=names)
+    table = pd.DataFrame(
+        {"rival": rival, "x": x, **vars(paired(block[method] - block[rival]))}
+        for rival in sorted(set(wide.columns) - {method})
+        for x, block in wide.groupby(level="x")
+    ).rename(columns={"mean": "difference"})
     table.insert(7, "p_holm", holm(table["p"].tolist()))
     return table[table["n"] > 0].reset_index(drop=True)
