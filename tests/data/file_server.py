@@ -26,6 +26,8 @@ class Origin:
     ranges: bool = True
     status: int | None = None
     seconds: float = 0.0  # pause between pieces
+    hold_after: int | None = None  # bytes of one answer, then it waits for ``release``
+    release: threading.Event = field(default_factory=threading.Event)
     asked: list[str | None] = field(default_factory=list)
     url: str = ""
 
@@ -51,6 +53,8 @@ def _handler(origin: Origin) -> type[BaseHTTPRequestHandler]:
                 body = body[: origin.break_after]
             try:
                 for offset in range(0, len(body), 1 << 16):
+                    if origin.hold_after is not None and offset >= origin.hold_after:
+                        origin.release.wait()
                     self.wfile.write(body[offset : offset + (1 << 16)])
                     time.sleep(origin.seconds)
             except (BrokenPipeError, ConnectionResetError):

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -252,25 +253,44 @@ def _start(url):
     return run
 
 
+LAST_LIMIT = 300
+"""Seconds after which a machine is not slow but stuck."""
+
+
+def _wait_until(holds):
+    deadline = time.monotonic() + LAST_LIMIT
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def _finish(run):
-    run.wait(timeout=60)
+    run.wait(timeout=LAST_LIMIT)
     run.stdout.close()
     return run.returncode
 
 
 def test_killing_a_download_at_any_point_never_leaves_a_file_that_loads(place, toy):
-    with serve(Origin(seconds=0.02)) as origin:
+    def on_disk():
+        return sum(path.stat().st_size for path in (place / "cache").rglob("*.part"))
+
+    with serve(Origin()) as origin:
         source = toy(origin.url)
-        for wait in (0.0, 0.03, 0.08, 0.15, 0.3):
+        for pieces in (0, 1, 3, 6):
+            origin.hold_after, origin.release = pieces << 16, threading.Event()
+            asked, had = len(origin.asked), on_disk()
             run = _start(origin.url)
-            time.sleep(wait)
+            _wait_until(lambda: len(origin.asked) > asked)  # noqa: B023
+            _wait_until(lambda: on_disk() >= had + (pieces << 16))  # noqa: B023
             run.send_signal(signal.SIGKILL)
             _finish(run)
+            origin.release.set()
             if (place / "cache" / "toy" / "toy.bin").exists():
                 assert content(place) == CONTENT
             else:
                 with pytest.raises(FileNotFoundError):
                     cache.read(source)
+        origin.hold_after = None
         cache.get("toy")
         assert cache.read(source) == {"toy.bin": CONTENT}
     assert any(asked is not None for asked in origin.asked), "nothing was ever resumed"
