@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 
 tutorial: $(VENV)/.installed
 	rm -rf out/tutorial
-	$(BIN)/python docs/tutorials/make.py --folder out/tutorial
+	$(BIN)/python tools/tutorial.py --folder out/tutorial
 
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
