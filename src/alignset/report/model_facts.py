@@ -110,29 +110,16 @@ class ModelFacts:
     @property
     def method(self) -> str:
         """Title of the method the model was trained with."""
-        name = str(self.manifest["network"]["method"]["name"])
-        return self.title(name)
+        return self.title(str(self.manifest["network"]["method"]["name"]))
 
     @property
     def comparison(self) -> Mapping[str, Any] | None:
         """How models compared, if they were."""
-        found: Mapping[str, Any] | None = self.manifest.get("comparison")
-        return found
+        return self.manifest.get("comparison")
 
     def title(self, method: str) -> str:
         """Name a method to a reader."""
         return self.titles.get(method, method)
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a row as a mapping from column name to value, for every row.
-
-    Examples
-    --------
-    >>> records(pd.DataFrame({"group": ["f"]}))
-    [{'group': 'f'}]
-    """
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -144,3 +131,14 @@ def percent(share: float, digits: int = 1) -> str:
     '6.3 %'
     """
     return f"{100 * share:.{digits}f} %"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital and end with a full stop.
+
+    Examples
+    --------
+    >>> sentence("few rows")
+    'Few rows.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."

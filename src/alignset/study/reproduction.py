@@ -11,11 +11,11 @@ import pandas as pd
 from alignset.report.displays import Axis, Display
 from alignset.report.look import Look, looks
 from alignset.report.page import (
-    Block,
     DataTable,
-    Facts,
+    FactList,
     Gallery,
     Page,
+    PageBlock,
     Prose,
     Section,
     Tiles,
@@ -117,7 +117,7 @@ class Reproduction:
             sections.append(Section("Claims", [verdicts]))
         sections += self._figure_sections
         if pub.deviations:
-            told = Facts(list(pub.deviations.items()), anchor="deviation")
+            told = FactList(list(pub.deviations.items()), anchor="deviation")
             sections.append(Section("Where paper and released code differ", [told]))
         sections.append(Section("How to read this", [Prose([*HOW_TO_READ, *pub.notes])]))
         sections.append(Section("What was run", self._what_was_run()))
@@ -134,7 +134,7 @@ class Reproduction:
         measured = self.publication.measured_by.get(protocol, {})
         return Evidence.of(here, self.published, measured, self.publication.published_by)
 
-    def _glance(self, verdicts: Verdicts) -> list[Block]:
+    def _glance(self, verdicts: Verdicts) -> list[PageBlock]:
         ran, lost = len(done(self.cells)), len(failed(self.cells))
         tiles = [(str(ran), "cells computed"), (str(lost), "cells failed")]
         if verdicts.judged:
@@ -162,7 +162,7 @@ class Reproduction:
 
     def _part(self, spec: FigureSpec, dataset: str, protocol: str, cells: pd.DataFrame) -> Section:
         title = f"{self.publication.datasets.get(dataset, dataset)}, {protocol}"
-        blocks: list[Block] = [Gallery(self._draw(spec, dataset, protocol, cells))]
+        blocks: list[PageBlock] = [Gallery(self._draw(spec, dataset, protocol, cells))]
         focus = self._focus
         if focus in set(cells["method"]) and spec.display is not Bars:
             for metric in spec.metrics:
@@ -216,8 +216,8 @@ class Reproduction:
         what = f"{self.publication.label(focus)} minus each rival, {METRICS.get(column, column)}"
         return DataTable(table, name, what, summary=f"Paired differences: {what}")
 
-    def _what_was_run(self) -> list[Block]:
-        blocks: list[Block] = [Facts([*self.facts, *_provenance(self.cells)])]
+    def _what_was_run(self) -> list[PageBlock]:
+        blocks: list[PageBlock] = [FactList([*self.facts, *_provenance(self.cells)])]
         keys = ["experiment", "dataset", "protocol"]
         rows = [
             {
