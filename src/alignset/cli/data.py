@@ -12,7 +12,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table as Grid
 
-from alignset.data.cache import absence, cache_folder, get, inspect
+from alignset.data.cache import cache_folder, explain_absence, get, inspect
 from alignset.data.fake_mimic import SIZES, write_fake_mimic
 from alignset.data.nhanes import load_nhanes
 from alignset.data.sources import SOURCES, find_source
@@ -77,7 +77,7 @@ def path(name: str) -> None:
         if found.state == "damaged":
             raise ValueError(f"{found.detail}; run `alignset data get {name}` to replace it.")
         if found.state == "missing":
-            raise FileNotFoundError(absence(source))
+            raise FileNotFoundError(explain_absence(source))
     click.echo(cache_folder() / name)
 
 

@@ -30,31 +30,16 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class FileState:
-    """What the cache holds of one file.
-
-    Parameters
-    ----------
-    file : File
-    path : Path
-    state : {"intact", "missing", "damaged"}
-    detail : str
-        What is wrong with a damaged file.
-    """
+    """What the cache holds of one file."""
 
     file: File
     path: Path
     state: Literal["intact", "missing", "damaged"]
-    detail: str = ""
+    detail: str = ""  # what is wrong with a damaged file
 
 
 def cache_folder() -> Path:
-    """Return the folder of the data files: ``ALIGNSET_DATA``, else the platform's cache folder.
-
-    Examples
-    --------
-    >>> isinstance(cache_folder(), Path)
-    True
-    """
+    """Return the folder of the data files: ``ALIGNSET_DATA``, else the platform's cache folder."""
     named = os.environ.get("ALIGNSET_DATA")
     return Path(named).expanduser() if named else Path(needed("pooch").os_cache("alignset"))
 
@@ -153,7 +138,7 @@ def read(
         if path is None and folder is not None:
             raise FileNotFoundError(f"{file.name} is not in {place}; name the folder that has it.")
         if path is None:
-            raise FileNotFoundError(absence(source))
+            raise FileNotFoundError(explain_absence(source))
         content[file.name] = path.read_bytes()
         wrong = describe_mismatch(content[file.name], file)
         if wrong and folder is not None:
@@ -167,7 +152,7 @@ def read(
     return content
 
 
-def absence(source: Source) -> str:
+def explain_absence(source: Source) -> str:
     """Say that a data set is not in the cache, and how it comes there."""
     return (
         f"{source.title} is not in {cache_folder()}; run `alignset data get {source.name}` or "

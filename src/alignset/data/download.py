@@ -30,15 +30,7 @@ class DownloadError(OSError):
 
 
 def needed(package: str) -> Any:
-    """Import a package that only downloads need.
-
-    Examples
-    --------
-    >>> needed("no_such_package")
-    Traceback (most recent call last):
-        ...
-    ImportError: downloading data needs no_such_package; run `pip install no_such_package`.
-    """
+    """Import a package that only downloads need."""
     try:
         return import_module(package)
     except ImportError:

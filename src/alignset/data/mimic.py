@@ -35,24 +35,12 @@ class NoSubjectsWarning(UserWarning):
 
 @dataclass(frozen=True)
 class FiddleFiles:
-    """Where one task's files lie; FIDDLE's own layout, or that of its PhysioNet release.
+    """Where one task's files lie; FIDDLE's own layout, or that of its PhysioNet release."""
 
-    Parameters
-    ----------
-    features : Path
-        Folder of ``X.npz``, ``s.npz`` and the feature names.
-    population : Path
-        Table of stays and labels.
-    stays : Path
-        Table that says whose stay each one is; may be missing.
-    label : str
-        Name of the label column.
-    """
-
-    features: Path
-    population: Path
-    stays: Path
-    label: str
+    features: Path  # folder of X.npz, s.npz and the feature names
+    population: Path  # table of stays and labels
+    stays: Path  # table that says whose stay each one is; may be missing
+    label: str  # name of the label column
 
 
 def fiddle_layout(folder: Path, task: str) -> FiddleFiles:

