@@ -2,9 +2,9 @@
 
     python tools/time_tests.py          # every test, one after another: about a quarter of an hour
 
-Writes tests/slow_tests.txt: every test function that took over a third of a second of processor time
-(its own and its child processes', all parameters together), except those whose single cases are so
-quick that only their number adds up. Processor time, so that a busy machine changes little.
+Writes tests/slow_tests.txt: every test function that took over a third of a second of processor
+time (its own and its child processes', all parameters together), except those whose single cases
+are so quick that only their number adds up. Processor time, so that a busy machine changes little.
 """
 
 import os
