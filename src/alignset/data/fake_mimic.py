@@ -145,7 +145,9 @@ def _draw_timed(
         scale = DENSITY / _PERSISTS / prevalence.mean()
         prevalence = np.clip(prevalence * scale, 0.001, 0.6)
     common = np.flatnonzero((prevalence > 0.05) & (prevalence < 0.6))
-    planted = dict(zip(rng.choice(common, N_PLANTED, replace=False), _weights(rng), strict=True))
+    chosen = rng.choice(common, N_PLANTED, replace=False)
+    weights = rng.choice([-1.0, 1.0], N_PLANTED) * rng.uniform(0.5, 1.5, N_PLANTED)
+    planted = dict(zip(chosen, weights, strict=True))
     log_odds, coords = np.zeros(n), []
     for feature, share in enumerate(prevalence):
         stays = rng.choice(n, size=rng.binomial(n, share), replace=False)
@@ -154,10 +156,6 @@ def _draw_timed(
         coords.append(np.stack([stays[which], hour, np.full(len(which), feature)]))
         log_odds[stays] += planted.get(feature, 0.0) * on.mean(axis=1)
     return _in_order(np.concatenate(coords, axis=1)), log_odds
-
-
-def _weights(rng: np.random.Generator) -> NDArray[np.float64]:
-    return np.asarray(rng.choice([-1.0, 1.0], N_PLANTED) * rng.uniform(0.5, 1.5, N_PLANTED))
 
 
 def _draw_outcome(
