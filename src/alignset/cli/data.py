@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -60,7 +60,7 @@ def get_(names: tuple[str, ...], folder: Path | None) -> None:
         find_source(name)  # say what is misspelt before anything is fetched
     for name in names:
         with progress_bar() as progress:
-            place = get(name, folder=folder, say=partial(click.echo, err=True), progress=progress)
+            place = get(name, folder=folder, say=_say, progress=progress)
         click.echo(f"{name}: {place}")
 
 
@@ -130,3 +130,7 @@ def fake_mimic(
     for each in tasks:
         write_fake_mimic(out, task=each, n_rows=rows, random_state=seed)
         click.echo(f"{each}: {rows or SIZES[each].rows} made-up stays in {out}")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")  # not click.echo, which writes into the bar
