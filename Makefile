@@ -1,22 +1,28 @@
-# Two commands: `make demo` and `make test`. Both make .venv on first use and never reinstall needlessly.
+# `make demo`; `make check`, the inner loop, in a minute; `make test`, everything. All make .venv on
+# first use and never reinstall needlessly.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo tutorial test bench clean
+.PHONY: demo tutorial lint check test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/tour.py
 
 tutorial: $(VENV)/.installed
 	rm -rf out/tutorial
-	$(BIN)/python docs/tutorials/make.py --folder out/tutorial
+	$(BIN)/python tools/tutorial.py --folder out/tutorial
 
-test: $(VENV)/.installed-dev
+lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+check: lint
+	$(BIN)/python -m pytest -q -n 2 -m "not slow and not network"
+
+test: lint
 	$(BIN)/python -m pytest -q -n 2
 
 bench: $(VENV)/.installed

@@ -93,7 +93,7 @@ def main() -> None:
             task = bar.add_task(name, total=SEEDS * CONFIGS)
             configs = draw_configs(method.search_space(), CONFIGS, random_state=0)
             fits[name] = trainer.fit(
-                method, some, configs, lambda done, _, t=task: bar.update(t, completed=done)
+                method, some, configs, lambda _, done, __, t=task: bar.update(t, completed=done)
             )
     table = RichTable(title=f"Test set, mean of {SEEDS} splits; labels 30 % / 50 % wrong")
     for column in ("method", "AUROC", "AUEOC", "harmonic mean", "AUROC of the worse group"):

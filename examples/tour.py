@@ -65,7 +65,7 @@ def main() -> int:
         return subprocess.run(command, check=False).returncode
     folder = args.out / "tutorial"
     shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, str(ROOT / "docs" / "tutorials" / "make.py"), "--folder"]
+    command = [sys.executable, str(ROOT / "tools" / "tutorial.py"), "--folder"]
     subprocess.run([*command, str(folder)], check=True)
     manifest = json.loads((folder / "model" / "manifest.json").read_text())
     console, picture = Console(), args.out / "demo.png"

@@ -4,6 +4,7 @@ Each guard is a function from source text to a list of complaints, and has a tes
 """
 
 import ast
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -57,6 +58,10 @@ def sources():
 each_module = pytest.mark.parametrize(("name", "source"), list(sources()))
 
 
+parse = functools.cache(ast.parse)
+"""Every guard looks at the same trees, and none changes them."""
+
+
 def layer_of(name):
     """``alignset.data.adult`` -> ``data``; None for the package itself."""
     parts = name.split(".")
@@ -83,7 +88,7 @@ def imports(name, source):
 
     A string that is the dotted name of a module counts: ``import_module`` takes such strings.
     """
-    package, tree = name.split("."), ast.parse(source)
+    package, tree = name.split("."), parse(source)
     prose = docstrings(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -249,7 +254,7 @@ def long_functions(name, source):
     The docstring, blank lines and decorators do not count.
     """
     complaints, lines = [], source.splitlines()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = node.body[0].lineno + docstring_lines(node) - 1
             text = lines[node.lineno - 1 : node.body[0].lineno - 1] + lines[body : node.end_lineno]
@@ -261,7 +266,7 @@ def long_functions(name, source):
 
 def code_lines(source):
     """Lines of a file without docstrings, comments and blank lines."""
-    tree = ast.parse(source)
+    tree = parse(source)
     documented = ast.Module | ast.ClassDef | ast.FunctionDef
     prose = set()
     for node in ast.walk(tree):
@@ -337,7 +342,7 @@ def test_a_public_object_says_what_it_does_and_shows_it(thing):
 
 @each_module
 def test_a_module_says_what_it_is_for(name, source):
-    assert ast.get_docstring(ast.parse(source)), f"{name} has no docstring"
+    assert ast.get_docstring(parse(source)), f"{name} has no docstring"
 
 
 def test_missing_docstrings_are_caught():
@@ -387,7 +392,7 @@ def dotted(node):
 
 def global_randomness(name, source):
     complaints = []
-    tree = ast.parse(source)
+    tree = parse(source)
     calls = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
     complaints += ["imports random" for module in imports(name, source) if module == "random"]
     for node in ast.walk(tree):
@@ -452,7 +457,7 @@ def test_seeded_randomness_is_fine():
 def prints(name, source):
     if layer_of(name) == "cli":
         return []
-    calls = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)]
+    calls = [n for n in ast.walk(parse(source)) if isinstance(n, ast.Call)]
     talk = {"print", "pprint", "sys.stdout.write", "sys.stderr.write"}
     return [f"{name} line {n.lineno}" for n in calls if dotted(n.func) in talk]
 

@@ -1,11 +1,18 @@
 """What the README shows runs as it is written."""
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+import alignset
+
 README = Path(__file__).parent.parent / "README.md"
+GLOSSARY = README.parent / "docs/glossary.md"
+HOUSE_WORDS = (
+    *("observed", "true", "reviewed", "group", "problem", "config", "replica", "stage", "step"),
+)
 
 
 @pytest.mark.slow
@@ -27,3 +34,24 @@ def test_every_file_the_readme_links_to_is_there():
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", README.read_text(encoding="utf-8")):
         if not target.startswith("http"):
             assert (README.parent / target).exists(), target
+
+
+def defined_words():
+    """First column of every table of the glossary, several words of a row apart."""
+    cells = re.findall(r"^\| ([^|]+) \|", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    return [word.strip(" *`") for cell in cells for word in cell.split(",")]
+
+
+@pytest.mark.parametrize("word", HOUSE_WORDS)
+def test_every_house_word_is_defined_once(word):
+    assert defined_words().count(word) == 1
+
+
+def test_every_public_class_is_in_the_glossary():
+    nouns = {name for name in alignset.__all__ if inspect.isclass(getattr(alignset, name))}
+    text = GLOSSARY.read_text(encoding="utf-8")
+    assert {name for name in nouns if f"`{name}`" not in text} == set()
+
+
+def test_the_readme_leads_to_the_glossary():
+    assert "(docs/glossary.md)" in README.read_text(encoding="utf-8")

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import sys
-from pathlib import Path
 
 import pytest
+import tutorial
 
 from alignset.cli import main
 from alignset.data import cache
-
-FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
-
-
-@pytest.fixture(scope="module")
-def make():
-    """The script beside the page, which runs it."""
-    spec = importlib.util.spec_from_file_location("tutorial_make", FOLDER / "make.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 @pytest.fixture
@@ -49,45 +34,50 @@ def shape(printed):
     return [re.sub(r"^\d+$", "#", word) for word in words]
 
 
-def test_blocks_are_read_in_order_with_what_they_print(make):
+def test_blocks_are_read_in_order_with_what_they_print():
     page = "a\n```sh\nls\n```\nb\n```text\nold\n```\n```python\nprint()\n```\n"
-    steps = make.read_steps(page)
-    assert steps == [make.Step("sh", "ls\n", "old\n"), make.Step("python", "print()\n")]
-    assert make.refresh(page, ["new\n"], 1) == page.replace("old", "new")
+    steps = tutorial.read_steps(page)
+    assert steps == [tutorial.Step("sh", "ls\n", "old\n"), tutorial.Step("python", "print()\n")]
+    assert tutorial.refresh(page, ["new\n"], 1) == page.replace("old", "new")
 
 
-def test_a_step_that_fails_stops_the_page(make, tmp_path):
-    steps = [make.Step("sh", "ls nowhere | cat; touch after\n"), make.Step("sh", "touch later\n")]
+def test_a_step_that_fails_stops_the_page(tmp_path):
+    steps = [
+        tutorial.Step("sh", "ls nowhere | cat; touch after\n"),
+        tutorial.Step("sh", "touch later\n"),
+    ]
     with pytest.raises(RuntimeError, match="ls nowhere"):
-        list(make.run_steps(steps, tmp_path, show=lambda text: None))
+        list(tutorial.run_steps(steps, tmp_path, show=lambda text: None))
     assert not list(tmp_path.iterdir())
 
 
-def test_every_command_of_the_path_is_in_the_tutorial(make):
-    code = "".join(step.code for step in make.read_steps(make.PAGE.read_text(encoding="utf-8")))
+def test_every_command_of_the_path_is_in_the_tutorial():
+    code = "".join(
+        step.code for step in tutorial.read_steps(tutorial.PAGE.read_text(encoding="utf-8"))
+    )
     for command in ("plan", "sample", "join", "fit", "audit", "predict", "report"):
         assert f"alignset {command} " in code
 
 
-def test_the_page_shows_what_was_printed(make):
-    page = make.PAGE.read_text(encoding="utf-8")
-    assert all(step.printed != "" for step in make.read_steps(page))
-    assert make.TIME.search(page)
+def test_the_page_shows_what_was_printed():
+    page = tutorial.PAGE.read_text(encoding="utf-8")
+    assert all(step.printed != "" for step in tutorial.read_steps(page))
+    assert tutorial.TIME.search(page)
 
 
 @pytest.mark.slow
 @pytest.mark.network
-def test_the_tutorial_runs_and_prints_tables_of_the_same_shape(make, nhanes, tmp_path, monkeypatch):
+def test_the_tutorial_runs_and_prints_tables_of_the_same_shape(nhanes, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONWARNINGS", "error")
     steps = [
-        make.Step(
+        tutorial.Step(
             step.language,
             re.sub(r"--configs \d+", "--configs 1 --folds 2", step.code),
             step.printed,
         )
-        for step in make.read_steps(make.PAGE.read_text(encoding="utf-8"))
+        for step in tutorial.read_steps(tutorial.PAGE.read_text(encoding="utf-8"))
     ]
-    for step, outcome in make.run_steps(steps, tmp_path, show=lambda text: None):
+    for step, outcome in tutorial.run_steps(steps, tmp_path, show=lambda text: None):
         if step.printed is not None:
             assert shape(outcome.printed) == shape(step.printed), step.code
     assert (tmp_path / "report.html").stat().st_size > 0

@@ -79,15 +79,10 @@ def serve(origin: Origin):
 
 
 def toy_source(url: str | None, content: bytes = CONTENT) -> Source:
-    file = File(
-        name="toy.bin",
-        sha256=hashlib.sha256(content).hexdigest(),
-        size=len(content),
-        url=url,
-        wheel="alignset-toy-data==1.0",
-        member="toy_data/toy.bin",
-    )
-    return Source("toy", "Toy", "made up for tests", (file,))
+    file = File("toy.bin", len(content), hashlib.sha256(content).hexdigest())
+    origin = None if url is None else url.removesuffix("/toy.bin")
+    wheel = "alignset-toy-data==1.0"
+    return Source("toy", "Toy", "made up for tests", (file,), wheel, "toy_data", origin)
 
 
 def write_wheel(folder: Path, content: bytes = CONTENT) -> None:

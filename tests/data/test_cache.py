@@ -15,14 +15,14 @@ WRONG = CONTENT[:-1] + b"?"
 
 
 class Heard:
+    """Who is told: pass it to ``get`` as ``**heard.options``."""
+
     def __init__(self):
         self.lines, self.steps = [], []
-
-    def say(self, text):
-        self.lines.append(text)
-
-    def progress(self, name, done, total):
-        self.steps.append((name, done, total))
+        self.options = {
+            "say": self.lines.append,
+            "progress": lambda *report: self.steps.append(report),
+        }
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_the_origin_is_asked_before_the_wheel(place, toy):
     heard = Heard()
     with serve(Origin()) as origin:
         toy(origin.url)
-        assert cache.get("toy", reporter=heard) == place / "cache" / "toy"
+        assert cache.get("toy", **heard.options) == place / "cache" / "toy"
     assert content(place) == CONTENT
     assert origin.asked == [None]
     assert heard.lines == [f"toy.bin fetched from {origin.url.split('/')[2]}"]
@@ -88,7 +88,7 @@ def test_a_dead_origin_is_replaced_by_the_wheel_without_a_wait(place, toy):
     write_wheel(place / "wheels")
     toy("http://127.0.0.1:9/toy.bin")
     heard = Heard()
-    cache.get("toy", reporter=heard)
+    cache.get("toy", **heard.options)
     assert content(place) == CONTENT
     assert heard.lines == [
         "http://127.0.0.1:9/toy.bin cannot be reached; trying the PyPI wheel "
@@ -140,7 +140,7 @@ def test_other_bytes_from_the_origin_are_never_kept(place, toy):
     heard = Heard()
     with serve(Origin(content=WRONG)) as origin:
         toy(origin.url)
-        cache.get("toy", reporter=heard)
+        cache.get("toy", **heard.options)
     assert content(place) == CONTENT
     assert "sha256 of toy.bin is" in heard.lines[0]
     assert heard.lines[0].endswith("trying the PyPI wheel alignset-toy-data==1.0")
@@ -182,7 +182,7 @@ def test_a_local_folder_comes_first_and_is_left_alone(place, toy):
     mine.mkdir(parents=True)
     (mine / "toy.bin").write_bytes(CONTENT)
     heard = Heard()
-    cache.get("toy", folder=place / "mine", reporter=heard)
+    cache.get("toy", folder=place / "mine", **heard.options)
     assert heard.lines == [f"toy.bin copied from {mine}"]
     assert content(place) == CONTENT
     (mine / "toy.bin").write_bytes(WRONG)
@@ -200,7 +200,7 @@ def test_a_damaged_cache_file_is_reported_and_replaced(place, toy, damage):
     (place / "cache" / "toy" / "toy.bin").write_bytes(damage)
     assert [found.state for found in cache.inspect("toy")] == ["damaged"]
     heard = Heard()
-    cache.get("toy", reporter=heard)
+    cache.get("toy", **heard.options)
     assert heard.lines[0].endswith("the file was removed and is fetched again")
     assert content(place) == CONTENT
 
@@ -319,9 +319,9 @@ def test_what_a_killed_process_left_is_swept(place, toy):
 def test_the_registry_is_complete():
     for name, source in sources.SOURCES.items():
         assert source.name == name
+        assert source.origin is None or source.origin.startswith("https://")
+        assert "==" in source.wheel
         for file in source.files:
             assert len(file.sha256) == 64
-            assert file.url is None or file.url.startswith("https://")
-            assert "==" in file.wheel
     with pytest.raises(ValueError, match="needs a PhysioNet account"):
         sources.find_source("mimic")

@@ -5,7 +5,7 @@ import pytest
 from report.made_up import cells
 
 from alignset.report import Axis, Page, Section
-from alignset.report.page import DataTable, Facts, Gallery, Prose, Tiles
+from alignset.report.page import DataTable, FactList, Gallery, Prose, Tiles
 from alignset.study import Curves
 
 EVIL = "<script>alert('x')</script>"
@@ -20,7 +20,7 @@ def test_every_kind_of_block_escapes_what_it_shows():
     blocks = [
         Prose([EVIL]),
         Tiles([(EVIL, EVIL)]),
-        Facts([(EVIL, EVIL)], anchor=EVIL),
+        FactList([(EVIL, EVIL)], anchor=EVIL),
         DataTable(pd.DataFrame({EVIL: [EVIL]}), name="t", caption=EVIL, summary=EVIL),
         Gallery([Curves(frame, "hm", Axis(EVIL), name=EVIL, title=EVIL, alt=f'"{EVIL}')]),
     ]

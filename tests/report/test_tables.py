@@ -1,11 +1,12 @@
 import numpy as np
 import pandas as pd
 
-from alignset.report.tables import TableView, slug
+from alignset.report.page import DataTable
+from alignset.report.tables import slug
 
 
 def view(**columns):
-    return TableView.of(pd.DataFrame(columns), name="t", caption="c")
+    return DataTable(pd.DataFrame(columns), name="t", caption="c")
 
 
 def test_a_cell_shows_few_digits_and_keeps_all():

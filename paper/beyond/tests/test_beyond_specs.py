@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import beyond
 import pandas as pd
 
 from alignset.study import load_experiments
@@ -16,6 +17,11 @@ def test_every_grid_is_part_of_the_whole_and_can_be_read():
     assert named == {path.name for path in HERE.glob("*.toml")} - others
     synthetic = [e for e in whole if e.datasets == ("synthetic",)]
     assert all(expand(experiment)[0] for experiment in synthetic)
+
+
+def test_the_page_is_what_the_tool_makes_of_its_files():
+    text = (DOCS / "README.md").read_text(encoding="utf-8")
+    assert beyond.page() == text, "run tools/beyond.py"
 
 
 def test_the_page_has_a_number_for_every_method_of_every_grid():

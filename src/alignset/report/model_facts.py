@@ -3,104 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-WAYS = {
-    "observed": "on observed labels",
-    "reviewed": "on reviewed rows",
-    "corrected": "corrected",
-}
+WAYS = {"observed": "on observed labels", "reviewed": "on reviewed rows", "corrected": "corrected"}
 """How a thing was measured -> how a reader is told."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Held-out predictions, measured three ways; frames as ``alignset.model.measures`` has them.
+    """Held-out predictions, measured three ways; frames as ``alignset.model.measures`` has them."""
 
-    Parameters
-    ----------
-    n_rows : int
-        Held-out reviewed rows.
-    by_design : bool
-        Whether the correction knows selection probabilities.
-    positive : str
-        The class that curves are about.
-    scores, roc, odds, calibration : DataFrame
-    corrected_method : str
-        What is recommended when rows count as many as they stand for.
-    tipping : DataFrame
-    """
-
-    n_rows: int
-    by_design: bool
-    positive: str
+    n_rows: int  # held-out reviewed rows
+    by_design: bool  # whether the correction knows selection probabilities
+    positive: str  # the class that curves are about
     scores: pd.DataFrame
     roc: pd.DataFrame
     odds: pd.DataFrame
     calibration: pd.DataFrame
-    corrected_method: str
+    corrected_method: str  # recommended when rows count as many as they stand for
     tipping: pd.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
 class LabelAudit:
-    """What an audit of a table found.
-
-    Parameters
-    ----------
-    colour, action : str
-        Verdict on the reviewed rows, and what helps most.
-    reasons : sequence of (colour, text)
-    notes : sequence of str
-    """
+    """What an audit of a table found: the verdict on its reviewed rows, and what helps most."""
 
     colour: str
     action: str
-    reasons: Sequence[tuple[str, str]] = ()
+    reasons: Sequence[tuple[str, str]] = ()  # (colour, text)
     notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFacts:
-    """Everything a report of a model is made from.
+    """Everything a report of a model is made from."""
 
-    Parameters
-    ----------
-    manifest : mapping
-        What the model folder says about itself.
-    classes : sequence of str
-    rates : DataFrame
-        group, rows, reviewed, wrong, rate, low, high, model_rate; NaN where not known.
-    weighted : bool
-        Whether the rates are weighted by selection probability.
-    level : DataFrame
-        As ``alignset.fitting.tipping.level_rates`` returns it.
-    titles : mapping from method name to title
-    measured : Measured or None
-        None where models could not be compared.
-    audit : LabelAudit or None
-    doubtful : DataFrame or None
-        Id, observed label, confidence, and columns that were asked for.
-    table : sequence of (term, text)
-        The table that was looked at.
-    command : str
-        How the report was made.
-    """
-
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, Any]  # what the model folder says about itself
     classes: Sequence[str]
-    rates: pd.DataFrame
-    weighted: bool
-    level: pd.DataFrame
-    titles: Mapping[str, str]
-    measured: Measured | None = None
+    rates: pd.DataFrame  # group, rows, reviewed, wrong, rate, low, high, model_rate; NaN: not known
+    weighted: bool  # whether the rates are weighted by selection probability
+    level: pd.DataFrame  # as alignset.fitting.tipping.level_rates returns it
+    titles: Mapping[str, str]  # method -> what to call it
+    measured: Measured | None = None  # None where models could not be compared
     audit: LabelAudit | None = None
-    doubtful: pd.DataFrame | None = None
-    table: Sequence[tuple[str, str]] = field(default=())
-    command: str = ""
+    doubtful: pd.DataFrame | None = None  # id, observed label, confidence, columns asked for
+    table: Sequence[tuple[str, str]] = ()  # (term, text) about the table that was looked at
+    command: str = ""  # how the report was made
 
     @property
     def label(self) -> str:
@@ -110,29 +61,16 @@ class ModelFacts:
     @property
     def method(self) -> str:
         """Title of the method the model was trained with."""
-        name = str(self.manifest["network"]["method"]["name"])
-        return self.title(name)
+        return self.title(str(self.manifest["network"]["method"]["name"]))
 
     @property
     def comparison(self) -> Mapping[str, Any] | None:
         """How models compared, if they were."""
-        found: Mapping[str, Any] | None = self.manifest.get("comparison")
-        return found
+        return self.manifest.get("comparison")
 
     def title(self, method: str) -> str:
         """Name a method to a reader."""
         return self.titles.get(method, method)
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a row as a mapping from column name to value, for every row.
-
-    Examples
-    --------
-    >>> records(pd.DataFrame({"group": ["f"]}))
-    [{'group': 'f'}]
-    """
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -144,3 +82,14 @@ def percent(share: float, digits: int = 1) -> str:
     '6.3 %'
     """
     return f"{100 * share:.{digits}f} %"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital and end with a full stop.
+
+    Examples
+    --------
+    >>> sentence("few rows")
+    'Few rows.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."

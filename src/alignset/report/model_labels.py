@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
-from alignset.report.model_displays import Dots
-from alignset.report.model_facts import ModelFacts, percent, records
-from alignset.report.page import Block, DataTable, Facts, Gallery, Prose, Section
+from alignset.report.model_displays import INTERVAL, Dots
+from alignset.report.model_facts import LabelAudit, Measured, ModelFacts, percent, sentence
+from alignset.report.page import DataTable, FactList, Gallery, Prose, Section
 
 RATE = (
     "The noise rate of a group is the share of its observed labels that are wrong, as far as the "
@@ -23,19 +22,17 @@ NOT_COVERED = (
 
 def labels(facts: ModelFacts) -> Section:
     """Say what was learned about the labels."""
-    parts = [_noise(facts)]
-    if facts.audit is not None:
-        parts.append(_reviewed_rows(facts))
-    parts.append(_doubtful(facts))
+    checked = [] if facts.audit is None else [_reviewed_rows(facts.audit)]
+    parts = [_noise(facts), *checked, _doubtful(facts)]
     return Section("What was learned about the labels", (), parts)
 
 
 def _noise(facts: ModelFacts) -> Section:
-    rates = facts.rates
+    rates, table_name = facts.rates, ("noise", "Noise rate by group")
     if rates["rate"].isna().all():
         said = "No reviewed row is known, so noise rates are the model's own guess: no interval."
         shown = rates[["group", "model_rate"]].rename(columns={"model_rate": "model's guess"})
-        return Section("Noise rates", [Prose([said]), _rate_table(shown)])
+        return Section("Noise rates", [Prose([said]), DataTable(shown, *table_name)])
     how = (
         "Reviewed rows are weighted by the inverse of their probability of being reviewed."
         if facts.weighted
@@ -45,35 +42,24 @@ def _noise(facts: ModelFacts) -> Section:
         "The model's own rate uses its confidence in rows nobody reviewed; where it leaves the "
         "interval, trust the interval."
     )
-    dots = rates.rename(columns={"group": "label", "rate": "estimate", "low": "from", "high": "to"})
-    dots = dots.assign(series="")[["label", "series", "estimate", "from", "to"]]
-    names = {"rate": "noise rate", "low": "from", "high": "to", "model_rate": "model's own rate"}
-    table = rates.rename(columns=names).dropna(axis=1, how="all")
+    names = {"rate": "noise rate", **INTERVAL, "model_rate": "model's own rate"}
+    table = DataTable(rates.rename(columns=names).dropna(axis=1, how="all"), *table_name)
     picture = Dots(
-        dots, "noise-rates", "Noise rate by group", "share of observed labels that are wrong",
+        rates.rename(columns={"group": "label", "rate": "estimate"}), "noise-rates",
+        "Noise rate by group", "share of observed labels that are wrong",
         alt="Noise rate of each group with its interval.", is_share=True,
     )  # fmt: skip
-    return Section(
-        "Noise rates",
-        [Prose([f"{RATE} {how} Intervals are of 95 %. {guess}"]), Gallery([picture]),
-         _rate_table(table)],
-    )  # fmt: skip
+    told = Prose([f"{RATE} {how} Intervals are of 95 %. {guess}"])
+    return Section("Noise rates", [told, Gallery([picture]), table])
 
 
-def _rate_table(frame: pd.DataFrame) -> DataTable:
-    return DataTable(frame, "noise", "Noise rate by group")
-
-
-def _reviewed_rows(facts: ModelFacts) -> Section:
-    found = facts.audit
-    assert found is not None
+def _reviewed_rows(found: LabelAudit) -> Section:
     said = f"Verdict on the reviewed rows: {found.colour}. What helps most: {found.action}"
-    reasons = [(colour, f"{text[:1].upper()}{text[1:]}.") for colour, text in found.reasons]
-    blocks: list[Block] = [Prose([said])]
-    if reasons:
-        blocks.append(Facts(reasons))
-    blocks.append(Prose([f"Note: {note}." for note in found.notes]))
-    return Section("Can the reviewed rows be trusted to stand for the rest?", blocks)
+    reasons = [(colour, sentence(text)) for colour, text in found.reasons]
+    notes = Prose([f"Note: {note}." for note in found.notes])
+    listed = [FactList(reasons)] if reasons else []
+    title = "Can the reviewed rows be trusted to stand for the rest?"
+    return Section(title, [Prose([said]), *listed, notes])
 
 
 def _doubtful(facts: ModelFacts) -> Section:
@@ -92,24 +78,20 @@ def _doubtful(facts: ModelFacts) -> Section:
 
 def tipping_points(facts: ModelFacts) -> Section:
     """Say what would change the conclusion."""
-    parts = []
+    title, parts = "What would change the conclusion", []
     if len(facts.level):
-        parts.append(_level(facts))
+        how = "Here only the rows nobody reviewed change; the reviewed ones are what they are."
+        said = FactList([_level_sentence(row) for row in facts.level.to_dict("records")])
+        parts.append(Section("Which group has the noisier labels", [Prose([how]), said]))
     if facts.measured is not None and facts.comparison is not None:
-        parts.append(_recommendation(facts))
+        parts.append(_recommendation(facts, facts.measured, facts.comparison["recommended"]))
     if not parts:
-        said = "Too few rows are reviewed, or there is one group, so there is nothing to tip."
-        return Section("What would change the conclusion", [Prose([said, NOT_COVERED])])
-    return Section("What would change the conclusion", [Prose([NOT_COVERED])], parts)
+        nothing = "Too few rows are reviewed, or there is one group, so there is nothing to tip."
+        return Section(title, [Prose([nothing, NOT_COVERED])])
+    return Section(title, [Prose([NOT_COVERED])], parts)
 
 
-def _level(facts: ModelFacts) -> Section:
-    said = [_level_sentence(row) for row in records(facts.level)]
-    how = "Here only the rows nobody reviewed change; the reviewed ones are what they are."
-    return Section("Which group has the noisier labels", [Prose([how]), Facts(said)])
-
-
-def _level_sentence(row: dict[str, Any]) -> tuple[str, str]:
+def _level_sentence(row: Mapping[Any, Any]) -> tuple[str, str]:
     now, needed, other = row["now"], row["needed"], row["level_with"]
     told = f"Of the labels nobody reviewed, an estimated {percent(now)} are wrong. "
     if 0 <= needed <= 1:
@@ -121,38 +103,27 @@ def _level_sentence(row: dict[str, Any]) -> tuple[str, str]:
     return str(row["group"]), told
 
 
-def _recommendation(facts: ModelFacts) -> Section:
-    found, compared = facts.measured, facts.comparison
-    assert found is not None
-    assert compared is not None
+def _recommendation(facts: ModelFacts, found: Measured, recommended: str) -> Section:
     how = (
         "Models are compared again as if, in one group at a time, wrong labels were more or less "
         "common among the rows nobody reviewed than reviewed rows say, up to ten times by the "
         "ratio of wrong to right ones. Reviewed rows that were wrong then count for more, or less."
     )
-    blocks: list[Block] = [Prose([how, _start(facts, compared["recommended"])])]
-    rows = records(found.tipping)
-    if rows:
-        groups = dict.fromkeys(row["group"] for row in rows)
-        blocks.append(Facts([(g, _tips(facts, [r for r in rows if r["group"] == g]))
-                             for g in groups]))  # fmt: skip
-    else:
-        blocks.append(Prose(["No group has both wrong and right reviewed labels to weigh."]))
+    corrected = facts.title(found.corrected_method)
+    start = f"With every row counting as many as it stands for, it is {corrected}."
+    if found.corrected_method != recommended:
+        start = (
+            f"The recommendation is not firm: with every row counting as many as it stands for it "
+            f"is {corrected}, not {facts.title(recommended)}."
+        )
+    groups = found.tipping.groupby("group", sort=False) if len(found.tipping) else ()
+    tips = [(str(group), _tips(facts, rows.to_dict("records"))) for group, rows in groups]
+    none = Prose(["No group has both wrong and right reviewed labels to weigh."])
+    blocks = [Prose([how, start]), FactList(tips) if tips else none]
     return Section("Which model is recommended", blocks)
 
 
-def _start(facts: ModelFacts, recommended: str) -> str:
-    assert facts.measured is not None
-    corrected = facts.measured.corrected_method
-    if corrected == recommended:
-        return f"With every row counting as many as it stands for, it is {facts.title(corrected)}."
-    return (
-        f"The recommendation is not firm: with every row counting as many as it stands for it is "
-        f"{facts.title(corrected)}, not {facts.title(recommended)}."
-    )
-
-
-def _tips(facts: ModelFacts, rows: list[dict[str, Any]]) -> str:
+def _tips(facts: ModelFacts, rows: Sequence[Mapping[Any, Any]]) -> str:
     told = [f"Of the labels nobody reviewed, an estimated {percent(rows[0]['now'])} are wrong."]
     for row in rows:
         more = row["direction"] == "more"

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
 from alignset.report.displays import Display
-from alignset.report.model_facts import ModelFacts, percent, records
+from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.model_labels import labels, tipping_points
 from alignset.report.model_quality import comparison, quality
-from alignset.report.page import Block, DataTable, Facts, Gallery, Page, Prose, Section, Tiles
+from alignset.report.page import (
+    DataTable,
+    FactList,
+    Gallery,
+    Page,
+    Prose,
+    Section,
+    Tiles,
+)
 from alignset.report.tables import NOTHING
 
 WORDS = (
@@ -44,25 +52,22 @@ ENOUGH = 20
 
 
 def model_page(facts: ModelFacts) -> Page:
-    """Lay out the report of one model.
-
-    Parameters
-    ----------
-    facts : ModelFacts
-
-    Returns
-    -------
-    Page
-    """
+    """Lay out the report of one model."""
+    said = [*_labels_said(facts.rates), *_model_said(facts)]
+    names = list(facts.manifest["columns"]["features"])
+    columns = DataTable(
+        pd.DataFrame({"column": names}), "columns", "Columns it reads",
+        f"{len(names)} columns it reads",
+    )  # fmt: skip
     sections = [
-        Section("At a glance", _glance(facts)),
+        Section("At a glance", [Tiles(_tiles(facts)), Prose(said)]),
         labels(facts),
         quality(facts),
         comparison(facts),
         tipping_points(facts),
-        Section("Model card", [Facts(_card(facts)), _columns(facts)]),
-        Section("Words", [Facts(WORDS)]),
-        Section("Provenance", [Facts(_provenance(facts))]),
+        Section("Model card", [FactList(_card(facts)), columns]),
+        Section("Words", [FactList(WORDS)]),
+        Section("Provenance", [FactList(_provenance(facts))]),
     ]
     lead = (
         f"How far the label {facts.label!r} can be trusted, and how good and how even a model of "
@@ -74,20 +79,13 @@ def model_page(facts: ModelFacts) -> Page:
 
 def displays(page: Page) -> list[Display]:
     """Return every picture of a page, in its order."""
-    return [display for section in page.sections for display in _pictures(section)]
-
-
-def _pictures(section: Section) -> Iterator[Display]:
-    for block in section.blocks:
-        if isinstance(block, Gallery):
-            yield from block.displays
-    for part in section.sections:
-        yield from _pictures(part)
-
-
-def _glance(facts: ModelFacts) -> list[Block]:
-    said = [*_labels_said(facts.rates), *_model_said(facts)]
-    return [Tiles(_tiles(facts)), Prose(said)]
+    blocks = [
+        block
+        for section in page.sections
+        for part in (section, *section.sections)
+        for block in part.blocks
+    ]
+    return [display for b in blocks if isinstance(b, Gallery) for display in b.displays]
 
 
 def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
@@ -96,26 +94,23 @@ def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
     known = _well_known(facts.rates)["rate"]
     if len(known):
         ends = dict.fromkeys(percent(rate, 0) for rate in (known.min(), known.max()))
-        tiles.append(
-            (
-                " to ".join(ends).replace(" % to", " to").replace(" %", "\u00a0%"),
-                "of labels wrong, by group",
-            )
-        )
+        said = " to ".join(ends).replace(" % to", " to").replace(" %", "\u00a0%")
+        tiles.append((said, "of labels wrong, by group"))
     if facts.measured is not None:
-        for metric, words in (("AUROC", "AUROC, corrected"), ("AUEOC", "AUEOC, corrected")):
-            estimate = _corrected(facts, metric)["estimate"]
-            tiles.append((f"{estimate:.2f}" if estimate == estimate else NOTHING, words))
+        for metric in ("AUROC", "AUEOC"):
+            estimate = _corrected(facts.measured, metric)["estimate"]
+            said = NOTHING if pd.isna(estimate) else f"{estimate:.2f}"
+            tiles.append((said, f"{metric}, corrected"))
     if facts.audit is not None:
         tiles.append((facts.audit.colour, "verdict on reviewed rows"))
     return tiles
 
 
-def _corrected(facts: ModelFacts, metric: str, group: str = "") -> dict[str, Any]:
-    assert facts.measured is not None
-    scores = facts.measured.scores
-    here = (scores["measured"] == "corrected") & (scores["metric"] == metric)
-    return records(scores[here & (scores["group"] == group)])[0]
+def _corrected(found: Measured, metric: str) -> pd.Series[Any]:
+    """Return the corrected score of all groups together."""
+    place = ["measured", "metric", "group"]
+    here = (found.scores[place] == ["corrected", metric, ""]).all(axis=1)
+    return found.scores[here].iloc[0]
 
 
 def _labels_said(rates: pd.DataFrame) -> Iterator[str]:
@@ -126,16 +121,12 @@ def _labels_said(rates: pd.DataFrame) -> Iterator[str]:
     most, least = known.iloc[0], known.iloc[-1]
     told = f"Of the labels of group {most['group']!r}, {_rate(most)} are wrong"
     if len(known) > 1:
-        told += f"; of group {least['group']!r}, {_rate(least)}"
-        overlap = most["low"] <= least["high"]
+        told += f"; of group {least['group']!r}, {_rate(least)}. The intervals "
+        apart = most["low"] > least["high"]
         told += (
-            ". The intervals overlap, so a difference between groups is not shown."
-            if overlap
-            else ". The intervals do not overlap."
+            "do not overlap" if apart else "overlap, so a difference between groups is not shown"
         )
-    else:
-        told += "."
-    yield told
+    yield f"{told}."
 
 
 def _well_known(rates: pd.DataFrame) -> pd.DataFrame:
@@ -151,7 +142,7 @@ def _rate(row: pd.Series[Any]) -> str:
 
 def _model_said(facts: ModelFacts) -> Iterator[str]:
     if facts.measured is not None:
-        auroc, gap = _corrected(facts, "AUROC"), _corrected(facts, "calibration")
+        auroc, gap = (_corrected(facts.measured, m) for m in ("AUROC", "calibration"))
         way = "too low" if gap["estimate"] < 0 else "too high"
         sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", which chance may explain"
         what = repr(facts.measured.positive)
@@ -173,6 +164,18 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
     m = facts.manifest
     columns, rows, data = m["columns"], m.get("rows") or {}, m.get("data") or {}
     several = " and ".join(map(repr, columns["groups"])) or "none"
+    told = " and ".join(repr(name) for name in columns["groups"] if name in columns["features"])
+    knows = (
+        f"The model is told {told}."
+        if told
+        else "The model is not told the group itself, though other columns may give it away."
+    )
+    holds = "No row."
+    if facts.measured is not None:
+        holds = (
+            f"Of each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
+            "held-out predictions, without id or features (evaluation.json)."
+        )
     return [
         ("What it does", f"Estimates the true value of {facts.label!r} ("
          f"{', '.join(map(repr, facts.classes))}) from {len(columns['features'])} columns, and how "
@@ -184,25 +187,12 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
          "table; groups that were left out or hardly reviewed."),
         ("Data", f"{data.get('file', 'not recorded')}: {rows.get('all', 'unknown')} rows, of which "
          f"{rows.get('reviewed', 'unknown')} reviewed in column {columns['truth']!r}."),
-        ("Groups", f"By {several}: {', '.join(map(repr, m['groups']))}. {_known_to_it(columns)}"),
+        ("Groups", f"By {several}: {', '.join(map(repr, m['groups']))}. {knows}"),
         ("Training", _training(facts)),
         ("Thresholds", "One for all groups; the model folder sets none."),
         ("Limits", _limits(facts)),
-        ("What the folder holds of people", _holds(facts)),
+        ("What the folder holds of people", holds),
     ]  # fmt: skip
-
-
-def _known_to_it(columns: Mapping[str, Any]) -> str:
-    told = [repr(name) for name in columns["groups"] if name in columns["features"]]
-    if told:
-        return f"The model is told {' and '.join(told)}."
-    return "The model is not told the group itself, though other columns may give it away."
-
-
-def _columns(facts: ModelFacts) -> DataTable:
-    names = list(facts.manifest["columns"]["features"])
-    frame = pd.DataFrame({"column": names})
-    return DataTable(frame, "columns", "Columns it reads", f"{len(names)} columns it reads")
 
 
 def _training(facts: ModelFacts) -> str:
@@ -219,18 +209,9 @@ def _training(facts: ModelFacts) -> str:
 def _limits(facts: ModelFacts) -> str:
     found = [str(note) for note in facts.manifest.get("notes", [])]
     if facts.audit is not None:
-        found += [f"{text[:1].upper()}{text[1:]}." for _, text in facts.audit.reasons]
+        found += [sentence(text) for _, text in facts.audit.reasons]
     found.append("True labels are what reviewers found: where they err, so does everything here.")
     return " ".join(found)
-
-
-def _holds(facts: ModelFacts) -> str:
-    if facts.measured is None:
-        return "No row."
-    return (
-        f"Of each of {facts.measured.n_rows} reviewed rows, its group, both labels and held-out "
-        "predictions, without id or features (evaluation.json)."
-    )
 
 
 def _provenance(facts: ModelFacts) -> list[tuple[str, str]]:

@@ -16,18 +16,18 @@ from markupsafe import Markup
 
 from alignset.report.canvas import inline
 from alignset.report.displays import Display
-from alignset.report.tables import TableView, slug
+from alignset.report.tables import TableCell, make_cell, slug
 
 
 @dataclass(frozen=True)
-class Block:
+class PageBlock:
     """A piece of a page; each kind names the template that shows it."""
 
     template: ClassVar[str]
 
 
 @dataclass(frozen=True)
-class Prose(Block):
+class Prose(PageBlock):
     """Paragraphs of text."""
 
     template: ClassVar[str] = "prose.html.j2"
@@ -35,7 +35,7 @@ class Prose(Block):
 
 
 @dataclass(frozen=True)
-class Tiles(Block):
+class Tiles(PageBlock):
     """A few numbers to be seen at a glance: (value, what it counts)."""
 
     template: ClassVar[str] = "tiles.html.j2"
@@ -43,23 +43,16 @@ class Tiles(Block):
 
 
 @dataclass(frozen=True)
-class Facts(Block):
-    """Terms and what is known of them; a key, where given, makes the term a link's target."""
+class FactList(PageBlock):
+    """Terms and what is known of them; an anchor, where given, makes terms targets of links."""
 
     template: ClassVar[str] = "facts.html.j2"
     items: Sequence[tuple[str, str]]
     anchor: str = ""
 
-    def entries(self) -> list[tuple[str, str, str]]:
-        """Return (element id or nothing, term, text) of every fact."""
-        return [
-            (slug(self.anchor, term) if self.anchor else "", term, text)
-            for term, text in self.items
-        ]
-
 
 @dataclass(frozen=True)
-class DataTable(Block):
+class DataTable(PageBlock):
     """A table; folded away behind ``summary`` where one is given."""
 
     template: ClassVar[str] = "datatable.html.j2"
@@ -69,13 +62,14 @@ class DataTable(Block):
     summary: str = ""
 
     @property
-    def view(self) -> TableView:
-        """The table as the template shows it."""
-        return TableView.of(self.frame, name=self.name, caption=self.caption)
+    def rows(self) -> list[list[TableCell]]:
+        """What the cells show; the index is left out."""
+        values = self.frame.itertuples(index=False, name=None)
+        return [list(map(make_cell, map(str, self.frame.columns), row)) for row in values]
 
 
 @dataclass(frozen=True)
-class Gallery(Block):
+class Gallery(PageBlock):
     """Pictures side by side where there is room, each with its numbers."""
 
     template: ClassVar[str] = "gallery.html.j2"
@@ -89,11 +83,9 @@ class Gallery(Block):
         return inline(display.svg(), prefix=f"f{short}", label=label)
 
     @staticmethod
-    def numbers(display: Display) -> TableView:
+    def numbers(display: Display) -> DataTable:
         """Return the numbers in the drawing."""
-        return TableView.of(
-            display.frame(), name=slug(display.name, "numbers"), caption=display.title
-        )
+        return DataTable(display.frame(), slug(display.name, "numbers"), display.title)
 
 
 @dataclass(frozen=True)
@@ -107,7 +99,7 @@ class Section:
     """
 
     title: str
-    blocks: Sequence[Block] = ()
+    blocks: Sequence[PageBlock] = ()
     sections: Sequence[Section] = ()
 
     @property
@@ -166,6 +158,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%")
+    environment.globals["slug"] = slug
     return environment
 
 

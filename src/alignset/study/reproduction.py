@@ -10,7 +10,16 @@ import pandas as pd
 
 from alignset.report.displays import Axis, Display
 from alignset.report.look import Look, looks
-from alignset.report.page import Block, DataTable, Facts, Gallery, Page, Prose, Section, Tiles
+from alignset.report.page import (
+    DataTable,
+    FactList,
+    Gallery,
+    Page,
+    PageBlock,
+    Prose,
+    Section,
+    Tiles,
+)
 from alignset.report.tables import slug
 from alignset.study.claims import Verdict
 from alignset.study.displays import NO_VALUES, Bars, Panels, SummaryDisplay
@@ -104,7 +113,7 @@ class Reproduction:
             sections.append(Section("Claims", [verdicts]))
         sections += self._figure_sections
         if pub.deviations:
-            told = Facts(list(pub.deviations.items()), anchor="deviation")
+            told = FactList(list(pub.deviations.items()), anchor="deviation")
             sections.append(Section("Where paper and released code differ", [told]))
         sections.append(Section("How to read this", [Prose([*HOW_TO_READ, *pub.notes])]))
         sections.append(Section("What was run", self._what_was_run()))
@@ -121,7 +130,7 @@ class Reproduction:
         measured = self.publication.measured_by.get(protocol, {})
         return Evidence(here, self.published, measured, self.publication.published_by)
 
-    def _glance(self, verdicts: Verdicts) -> list[Block]:
+    def _glance(self, verdicts: Verdicts) -> list[PageBlock]:
         ran, lost = len(done(self.cells)), len(failed(self.cells))
         states = State if verdicts.judged else ()
         tiles = [(str(verdicts.count(state)), f"verdicts: {state}") for state in states]
@@ -163,7 +172,7 @@ class Reproduction:
             for column, theirs in self._published(spec.experiment, dataset).groupby("metric")
             if _has(cells, str(column))
         ]
-        blocks: list[Block] = [Gallery(drawn)]
+        blocks: list[PageBlock] = [Gallery(drawn)]
         methods = set(cells["method"])
         if self._focus in methods and len(methods) > 1 and spec.display is not Bars:
             blocks += [self._comparisons(cells, column) for column in columns]
@@ -190,8 +199,8 @@ class Reproduction:
         what = f"{label(self._focus)} minus each rival, {METRICS.get(column, column)}"
         return DataTable(table, name, what, summary=f"Paired differences: {what}")
 
-    def _what_was_run(self) -> list[Block]:
-        blocks: list[Block] = [Facts([*self.facts, *_provenance(self.cells)])]
+    def _what_was_run(self) -> list[PageBlock]:
+        blocks: list[PageBlock] = [FactList([*self.facts, *_provenance(self.cells)])]
         keys = ["experiment", "dataset", "protocol"]
         counts = self.cells.assign(done=self.cells["status"] == "done").groupby(keys)
         table = counts.agg(

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from alignset.report.page import Block
+from alignset.report.page import PageBlock
 from alignset.report.tables import NOTHING, slug
 from alignset.study.claims import Claim, Verdict
 from alignset.study.rules import State
@@ -52,7 +52,7 @@ class JudgedClaim:
 
 
 @dataclass(frozen=True)
-class Verdicts(Block):
+class Verdicts(PageBlock):
     """A table of judged claims."""
 
     template: ClassVar[str] = "verdicts.html.j2"

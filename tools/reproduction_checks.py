@@ -1,6 +1,6 @@
-"""Small checks on the CPU behind the reasons given in README.md; no part of make.py.
+"""Small checks on the CPU behind the reasons given in docs/reproduction.
 
-    python docs/reproduction/checks.py results/alignset.sqlite
+    python tools/reproduction_checks.py results/alignset.sqlite
 
 checks.csv: as-released at places where it is further than one published SD from the published
 mean, with one thing put back as the authors' code has it; and as-released on Adult and COMPAS, of
@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import torch
+from pages import DOCS, ROOT
 from torch import Tensor
 
 from alignset.engine import draw_configs
@@ -35,8 +36,8 @@ from alignset.study.problems import build_problem
 from alignset.study.records import Cell
 from alignset.study.training import build_trainer, measure
 
-HERE = Path(__file__).parent
-PAPER = HERE.parents[1] / "paper/chil2023"
+PAGE = DOCS / "reproduction"
+PAPER = ROOT / "paper/chil2023"
 SPLITS = 5
 GRIDS = {
     "noise_rate": "figure2a.toml",
@@ -235,11 +236,11 @@ def main(store: str) -> None:
         return {**names, "change": check.change}
 
     add(
-        HERE / "spread.csv",
+        PAGE / "spread.csv",
         (({"method": m, "x": x}, lambda m=m, x=x: {"sd": spread(frame, m, x)}) for m, x in SPREAD),
     )
     add(
-        HERE / "checks.csv",
+        PAGE / "checks.csv",
         ((key(c), lambda c=c: {"before": before(c), "after": run(c)}) for c in CHECKS),
     )
 

@@ -1,10 +1,10 @@
-"""Make this folder from a store of results.
+"""Make docs/reproduction from a store of results.
 
-    python docs/reproduction/make.py results/alignset.sqlite   # summary, claims, figures, README
-    python docs/reproduction/make.py                           # README alone, from the CSV files
+    python tools/reproduction.py results/alignset.sqlite   # summary, claims, figures, README
+    python tools/reproduction.py                           # README alone, from the CSV files
 
-Words come from README.md.jinja, every number from summary.csv, claims.csv, checks.csv, spread.csv
-and the paper's published.csv.
+Words come from templates/reproduction.md.jinja, every number from summary.csv, claims.csv,
+checks.csv, spread.csv and the paper's published.csv.
 """
 
 import sys
@@ -12,8 +12,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import jinja2
+import pages
 import pandas as pd
+from pages import markdown, percent, save_csv
 
 from alignset.cli.report import write_text
 from alignset.study import Reproduction, Store
@@ -21,9 +22,8 @@ from alignset.study.publication import load_publication
 from alignset.study.reproduction import save_figures
 from alignset.study.verdicts import Verdicts
 
-HERE = Path(__file__).parent
-PAPER = HERE.parents[1] / "paper/chil2023"
-NOTICE = "<!-- made by docs/reproduction/make.py; edit README.md.jinja -->\n"
+PAGE = pages.DOCS / "reproduction"
+PAPER = pages.PAPER / "chil2023"
 LABELS = {
     "clean": "Clean labels", "standard": "Standard", "sln_filter": "SLN + Filter",
     "js": "JS loss", "transition": "Transition", "csidn": "CSIDN", "fair_gpl": "Fair GPL",
@@ -57,20 +57,20 @@ def main(store: str | None = None) -> None:
     """Write the CSV files and figures of a store, if one is given, and the page."""
     if store:
         save(Path(store))
-    write_text(HERE / "README.md", page())
+    write_text(PAGE / "README.md", page())
 
 
 def save(store: Path) -> None:
     """Write summary.csv, claims.csv and figures/."""
     results = Store(store)
-    results.export(HERE / "summary.csv")
+    results.export(PAGE / "summary.csv")
     publication = load_publication(PAPER / "claims.py")
     published = publication.read_published(PAPER / "published.csv")
     found = Reproduction(results.frame(), publication, published)
     verdicts = Verdicts(found.judged).frame()
-    write_text(HERE / "claims.csv", verdicts.to_csv(index=False, lineterminator="\n"))
+    save_csv(PAGE / "claims.csv", verdicts)
     chosen = {display.name: display for display in found.displays}
-    folder = HERE / "figures"
+    folder = PAGE / "figures"
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.svg"):
         old.unlink()
@@ -81,11 +81,7 @@ def save(store: Path) -> None:
 
 def page() -> str:
     """Return the text of README.md."""
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False
-    )
-    template = environment.from_string((HERE / "README.md.jinja").read_text(encoding="utf-8"))
-    return NOTICE + template.render(n=Numbers()) + "\n"
+    return pages.render("reproduction.md.jinja", n=Numbers())
 
 
 class Numbers:
@@ -93,12 +89,12 @@ class Numbers:
 
     def __init__(self) -> None:
         keys = ["protocol", "experiment", "dataset", "method", "x", "metric"]
-        self.summary = pd.read_csv(HERE / "summary.csv").set_index(keys)["mean"]
+        self.summary = pd.read_csv(PAGE / "summary.csv").set_index(keys)["mean"]
         self.published = pd.read_csv(PAPER / "published.csv")
-        self.claims = pd.read_csv(HERE / "claims.csv", keep_default_na=False)
-        self.checks = pd.read_csv(HERE / "checks.csv")
-        self.spread = pd.read_csv(HERE / "spread.csv").set_index(["method", "x"])["sd"]
-        cells = pd.read_csv(HERE / "summary.csv").query("metric == 'hm'")["n"]
+        self.claims = pd.read_csv(PAGE / "claims.csv", keep_default_na=False)
+        self.checks = pd.read_csv(PAGE / "checks.csv")
+        self.spread = pd.read_csv(PAGE / "spread.csv").set_index(["method", "x"])["sd"]
+        cells = pd.read_csv(PAGE / "summary.csv").query("metric == 'hm'")["n"]
         self.n_cells = int(cells.sum())
 
     def value(
@@ -129,13 +125,13 @@ class Numbers:
         places = table[table.index.get_level_values("x") <= 0.6].index.droplevel("method").unique()
         rows = []
         for experiment, x in sorted(places, key=lambda p: (list(SWEEPS).index(p[0]), p[1])):
-            row = [SWEEPS[experiment], _percent(x)]
+            row = [SWEEPS[experiment], percent(x)]
             for method in ("proposed", "standard"):
                 at = table.loc[experiment, x, method]
                 row += [f"{at['ours']:.3f}", f"{at['mean']:.3f}", f"{at['difference']:+.3f}"]
             rows.append(row)
         head = ["figure", "minority's noise rate", "Proposed", "published", "difference"]
-        return _table([*head, "Standard", "published", "difference"], rows)
+        return markdown([*head, "Standard", "published", "difference"], rows)
 
     def worst(self, method: str) -> str:
         """Return the largest distance of a method from the published mean up to 60 %."""
@@ -149,7 +145,7 @@ class Numbers:
         table = table[(table["method"] == method) & (table["experiment"] == experiment)]
         table = table[table["far"]]
         places = zip(table["x"], table["difference"], strict=True)
-        return ", ".join(f"{_percent(x)} ({d:+.3f})" for x, d in places) or "none"
+        return ", ".join(f"{percent(x)} ({d:+.3f})" for x, d in places) or "none"
 
     def n_far(self, *methods: str) -> int:
         """How many places of these methods are far, of all methods if none is named."""
@@ -186,7 +182,7 @@ class Numbers:
         if len(won) in (0, len(best)):
             return "every rate" if won else "no rate"
         between = [x for x in best.index if won[0] <= x <= won[-1]]
-        return f"{100 * won[0]:.0f}-{_percent(won[-1])}" if between == won else _percents(won)
+        return f"{100 * won[0]:.0f}-{percent(won[-1])}" if between == won else _percents(won)
 
     def written_table(self) -> str:
         """Figure 2a as written, four metrics at three rates."""
@@ -197,9 +193,9 @@ class Numbers:
             for m, label in LABELS.items()
         ]
         names = ("HM", "AUROC", "AUEOC", "AUEOC by rank", "AUROC minority")
-        head = [f"{name} {_percent(x)}" if i == 0 else _percent(x) for name in names
+        head = [f"{name} {percent(x)}" if i == 0 else percent(x) for name in names
                 for i, x in enumerate(rates)]  # fmt: skip
-        return _table(["", *head], rows)
+        return markdown(["", *head], rows)
 
     def size_table(self) -> str:
         """Sizes and biases as written on the three data sets."""
@@ -216,17 +212,17 @@ class Numbers:
                         for x in (0.0, 0.2, 0.5, 0.8, 1.0)]  # fmt: skip
                 rows.append([label, LABELS[method], *size, *bias])
         head = ["", "", "reviewed 2 %", "4 %", "10 %", "14 %"]
-        return _table([*head, "minority's share 0 %", "20 %", "50 %", "80 %", "100 %"], rows)
+        return markdown([*head, "minority's share 0 %", "20 %", "50 %", "80 %", "100 %"], rows)
 
     def check_table(self) -> str:
         """Return the small checks at far places."""
         rows = []
         made = self.checks[self.checks["change"] != "none"].sort_values("method", kind="stable")
         for row in made.itertuples():
-            where = f"{SWEEPS[row.experiment]}, {_percent(row.x)}"
+            where = f"{SWEEPS[row.experiment]}, {percent(row.x)}"
             numbers = (row.before, row.after, self.theirs(row))
             rows.append([LABELS[row.method], where, row.change, *(f"{v:.3f}" for v in numbers)])
-        return _table(["method", "place", "put back", "before", "after", "published"], rows)
+        return markdown(["method", "place", "put back", "before", "after", "published"], rows)
 
     def real_table(self) -> str:
         """As-released on the real data, 10 % reviewed."""
@@ -235,7 +231,7 @@ class Numbers:
              LABELS[row.method], f"{row.after:.3f}", f"{self.theirs(row):.3f}"]
             for row in self.checks[self.checks["change"] == "none"].itertuples()
         ]  # fmt: skip
-        return _table(["", "", "as-released", "published"], rows)
+        return markdown(["", "", "as-released", "published"], rows)
 
     def theirs(self, row: Any) -> float:
         """Return the published mean at the place of a check."""
@@ -254,7 +250,7 @@ class Numbers:
             cells = {row.protocol: _verdict(row) for row in found.itertuples()}
             written = cells.get("as-written", "not run")
             rows.append([str(claim), written, cells.get("as-released", "")])
-        return _table(["claim", "as-written", "as-released"], rows)
+        return markdown(["claim", "as-written", "as-released"], rows)
 
     def lead(self, sweep: str) -> str:
         """How far the closest rival is ahead of Proposed as-released, mean below 80 %."""
@@ -275,16 +271,7 @@ def _verdict(row: Any) -> str:
 
 
 def _percents(values: list[float]) -> str:
-    return ", ".join(map(_percent, values))
-
-
-def _percent(x: float) -> str:
-    return f"{100 * x:.0f} %"
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return ", ".join(map(percent, values))
 
 
 if __name__ == "__main__":

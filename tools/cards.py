@@ -1,16 +1,17 @@
-"""Write the data cards (``make_cards.py``): numbers from the data, words from the templates."""
+"""Write the data cards of docs/data: numbers from the data, words from the templates."""
 
 from __future__ import annotations
 
 import io
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pages import DOCS, percent, render
+from pages import markdown as grid
 
 from alignset.data import (
     Table,
@@ -31,21 +32,19 @@ from alignset.data.compas import COMPAS_PAPER, COMPAS_RELEASED
 from alignset.data.fake_mimic import DENSITY, N_FIXED, N_HOURS, N_PLANTED, SIZES, write_fake_mimic
 from alignset.data.mimic import RACE_COLUMN
 
-HERE = Path(__file__).parent
+PAGES = DOCS / "data"
 
 
 def main() -> None:
-    """Write every card beside this file."""
+    """Write every card."""
     for name in CARDS:
-        (HERE / f"{name}.md").write_text(make_card(name), encoding="utf-8")
-        sys.stdout.write(f"{HERE / name}.md\n")
+        (PAGES / f"{name}.md").write_text(make_card(name), encoding="utf-8")
+        sys.stdout.write(f"{PAGES / name}.md\n")
 
 
 def make_card(name: str) -> str:
     """Return the text of a card; the data sets it needs must be in the cache."""
-    template = (HERE / "templates" / f"{name}.md").read_text(encoding="utf-8")
-    notice = "<!-- made by docs/data/make_cards.py; edit templates/ -->\n"
-    return notice + template.format(**CARDS[name]())
+    return render(f"cards/{name}.md.jinja", **CARDS[name]())
 
 
 def adult() -> dict[str, Any]:
@@ -65,7 +64,7 @@ def adult() -> dict[str, Any]:
         "n_paper": len(ADULT_PAPER),
         "n_released": len(ADULT_RELEASED),
         "n_all": len(ADULT_ALL),
-        "rate_train": _share(table.y[train].mean()),
+        "rate_train": percent(table.y[train].mean(), 1),
         "groups": _group_table(table, {"training": train, "official test": table.test}),
         "kinds": _adult_kinds(),
         "over_80": _n((bands == 0).sum()),
@@ -78,7 +77,7 @@ def adult() -> dict[str, Any]:
 
 def _adult_kinds() -> str:
     kinds = ("age", "workclass", "education", "marital-status", "occupation", "sex")
-    return _grid(
+    return grid(
         ("features beginning with", "how many"),
         [(kind, sum(name.startswith(kind) for name in ADULT_PAPER)) for kind in kinds],
     )
@@ -88,10 +87,10 @@ def _adult_claims(table: Table, train: Any, complete: Any) -> str:
     def facts(rows: Any) -> tuple[str, str, str]:
         male = table.group[rows] == 0
         y = table.y[rows]
-        return _share(male.mean()), _share(y[male].mean()), _share(y[~male].mean())
+        return percent(male.mean(), 1), percent(y[male].mean(), 1), percent(y[~male].mean(), 1)
 
     everyone = np.ones(len(table), dtype=bool)
-    return _grid(
+    return grid(
         ("", "male", "positive among men", "positive among women"),
         [
             ("the paper", "67.5 %", "30.9 %", "11.3 %"),
@@ -116,14 +115,14 @@ def compas() -> dict[str, Any]:
         "rows_file": _n(len(raw)),
         "n_paper": len(COMPAS_PAPER),
         "n_released": len(COMPAS_RELEASED),
-        "rate": _share(table.y.mean()),
+        "rate": percent(table.y.mean(), 1),
         "groups": _group_table(table, {"": np.ones(len(table), dtype=bool)}),
-        "races": _grid(
+        "races": grid(
             ("race in the file", "people", "positive"),
-            [(race, _n(row["size"]), _share(row["mean"])) for race, row in by_race.iterrows()],
+            [(race, _n(row["size"]), percent(row["mean"], 1)) for race, row in by_race.iterrows()],
         ),
         "filters": _compas_filters(raw),
-        "features": _grid(
+        "features": grid(
             ("feature", "mean"),
             [
                 (f"`{n}`", f"{m:.3f}")
@@ -131,13 +130,13 @@ def compas() -> dict[str, Any]:
             ],
         ),
         "max_priors": int(kept["priors_count"].max()),
-        "claims": _grid(
+        "claims": grid(
             ("", "the paper", "here"),
             [
-                ("white", "65.8 %", _share(white.mean())),
-                ("non-white", "34.2 %", _share((~white).mean())),
-                ("positive among white people", "39.1 %", _share(table.y[white].mean())),
-                ("positive among non-white people", "44.5 %", _share(table.y[~white].mean())),
+                ("white", "65.8 %", percent(white.mean(), 1)),
+                ("non-white", "34.2 %", percent((~white).mean(), 1)),
+                ("positive among white people", "39.1 %", percent(table.y[white].mean(), 1)),
+                ("positive among non-white people", "44.5 %", percent(table.y[~white].mean(), 1)),
                 ("features", "11", f"{len(COMPAS_PAPER)} (the authors' code: 12)"),
             ],
         ),
@@ -154,7 +153,7 @@ def _compas_filters(raw: pd.DataFrame) -> str:
         ("not an ordinary traffic offence (`O`)", raw["c_charge_degree"] != "O"),
         ("scored (`score_text` is not N/A)", raw["score_text"].notna()),
     )
-    return _grid(("filter", "people left"), _cascade(steps))
+    return grid(("filter", "people left"), _cascade(steps))
 
 
 def nhanes() -> dict[str, Any]:
@@ -176,11 +175,11 @@ def nhanes() -> dict[str, Any]:
         "n_numeric": len(columns.NUMERIC),
         "n_categorical": len(columns.CATEGORICAL),
         "n_observed": _n(table.observed.sum()),
-        "rate_observed": _share(table.observed.mean()),
+        "rate_observed": percent(table.observed.mean(), 1),
         "n_true": _n(table.y.sum()),
-        "rate_true": _share(table.y.mean()),
+        "rate_true": percent(table.y.mean(), 1),
         "not_told": _n(everyone["not_told"]),
-        "share_not_told": _share(everyone["share_not_told"]),
+        "share_not_told": percent(everyone["share_not_told"], 1),
         "told_without": _n(everyone["told_without"]),
         "by_race": _undiagnosed(table),
         "by_sex": _undiagnosed(load_nhanes(group="sex")),
@@ -199,14 +198,14 @@ def _nhanes_borderline(adults: pd.DataFrame) -> dict[str, Any]:
     asked = adults[columns.OBSERVED].notna()
     return {
         "borderline": int((adults[columns.OBSERVED] == "Borderline").sum()),
-        "share_with_borderline": _share((true & ~told & asked).sum() / (true & asked).sum()),
+        "share_with_borderline": percent((true & ~told & asked).sum() / (true & asked).sum(), 1),
         "treated_not_told": int((treated & (adults[columns.OBSERVED] == "0")).sum()),
     }
 
 
 def _undiagnosed(table: Table) -> str:
     header = ("group", "people", "have diabetes", "not told", "share not told", "told without it")
-    return _grid(
+    return grid(
         header,
         [
             (
@@ -214,7 +213,7 @@ def _undiagnosed(table: Table) -> str:
                 _n(row["people"]),
                 _n(row["true"]),
                 _n(row["not_told"]),
-                _share(row["share_not_told"]),
+                percent(row["share_not_told"], 1),
                 _n(row["told_without"]),
             )
             for group, row in undiagnosed_by_group(table).iterrows()
@@ -232,22 +231,22 @@ def _nhanes_filters(raw: pd.DataFrame) -> str:
             raw[columns.OBSERVED].isin(["0", "1"]),
         ),
     )
-    return _grid(("filter", "people left"), _cascade(steps))
+    return grid(("filter", "people left"), _cascade(steps))
 
 
 def _nhanes_features(X: pd.DataFrame) -> str:
     rows = [
         (f"`{name}`", "number" if name in columns.NUMERIC else f"{X[name].nunique()} answers", miss)
-        for name, miss in ((name, _share(X[name].isna().mean())) for name in X)
+        for name, miss in ((name, percent(X[name].isna().mean(), 1)) for name in X)
     ]
-    return _grid(("feature", "kind", "missing"), rows)
+    return grid(("feature", "kind", "missing"), rows)
 
 
 def _nhanes_excluded() -> str:
     reasons: dict[str, list[str]] = {}
     for name, reason in columns.EXCLUDED.items():
         reasons.setdefault(reason, []).append(f"`{name}`")
-    return _grid(
+    return grid(
         ("why", "columns"), [(reason, ", ".join(names)) for reason, names in reasons.items()]
     )
 
@@ -266,16 +265,16 @@ def mimic() -> dict[str, Any]:
         "density_X": DENSITY,
         "density_s": "0.114",
         "rates": ", ".join(
-            f"{_share(size.rate)} of {task} stays positive" for task, size in SIZES.items()
+            f"{percent(size.rate, 1)} of {task} stays positive" for task, size in SIZES.items()
         ),
         "n_planted": N_PLANTED,
         "sample_rows": _n(n),
         "sample": (
             f"density {X.nnz / np.prod(X.shape):.4f} and {s.nnz / np.prod(s.shape):.4f}, "
-            f"{_share(white.mean())} white, {_share(table.y.mean())} positive, "
+            f"{percent(white.mean(), 1)} white, {percent(table.y.mean(), 1)} positive, "
             f"{_n(len(np.unique(table.individuals)))} subjects."
         ),
-        "claims": _grid(
+        "claims": grid(
             ("", "the paper", "FIDDLE and the authors' code"),
             [
                 ("ARF stays and features", "15,873 x 16,278", _fake_size("ARF")),
@@ -308,25 +307,25 @@ def synthetic() -> dict[str, Any]:
     return {
         "rows": _n(len(released)),
         "features": released.X.shape[1],
-        "groups": _grid(
+        "groups": grid(
             ("positive rate", "majority (80 %)", "minority (20 %)"),
             [
                 (
                     "as written, 20 seeds: mean (lowest to highest)",
                     *(
-                        f"{_share(mean[g])} ({_share(low[g])} to {_share(high[g])})"
+                        f"{percent(mean[g], 1)} ({percent(low[g], 1)} to {percent(high[g], 1)})"
                         for g in range(2)
                     ),
                 ),
-                ("as released, its one draw", *(_share(rate) for rate in fixed)),
+                ("as released, its one draw", *(percent(rate, 1) for rate in fixed)),
             ],
         ),
-        "claims": _grid(
+        "claims": grid(
             ("", "the paper", "as released"),
             [
-                ("positive in the majority", "37.5 %", _share(fixed[0])),
-                ("positive in the minority", "32.3 %", _share(fixed[1])),
-                ("positive in all", "50 % by its formula", _share(released.y.mean())),
+                ("positive in the majority", "37.5 %", percent(fixed[0], 1)),
+                ("positive in the minority", "32.3 %", percent(fixed[1], 1)),
+                ("positive in all", "50 % by its formula", percent(released.y.mean(), 1)),
             ],
         ),
     }
@@ -339,8 +338,10 @@ def _group_table(table: Table, parts: dict[str, Any]) -> str:
             rows_in = inside & (table.group == code)
             share = rows_in.sum() / inside.sum()
             label = f"{part}, {name}" if part else name
-            rows.append((label, _n(rows_in.sum()), _share(share), _share(table.y[rows_in].mean())))
-    return _grid(("group", "rows", "share", "positive"), rows)
+            rows.append(
+                (label, _n(rows_in.sum()), percent(share, 1), percent(table.y[rows_in].mean(), 1))
+            )
+    return grid(("group", "rows", "share", "positive"), rows)
 
 
 def _cascade(steps: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
@@ -357,17 +358,8 @@ def _files(source: sources.Source) -> str:
     )
 
 
-def _grid(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
-
-
 def _n(value: Any) -> str:
     return f"{int(value):,}"
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.1f} %"
 
 
 CARDS: dict[str, Callable[[], dict[str, Any]]] = {

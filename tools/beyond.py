@@ -1,20 +1,20 @@
-"""Make this folder from stores of results.
+"""Make docs/beyond from stores of results.
 
-    python docs/beyond/make.py results/beyond.sqlite results/methods.sqlite   # everything
-    python docs/beyond/make.py                                # README alone, from the CSV files
+    python tools/beyond.py results/beyond.sqlite results/methods.sqlite   # everything
+    python tools/beyond.py                                # README alone, from the CSV files
 
-Words come from README.md.jinja, every number from summary.csv, paired.csv, rule.csv and the paper's
-published.csv. Differences are paired over seeds, with a 95 % t interval; p values are of the paired
-t test, corrected by Holm's method over all settings of one comparison.
+Words come from templates/beyond.md.jinja, every number from summary.csv, paired.csv, rule.csv and
+the published.csv of the paper. Differences are paired over seeds, with a 95 % t interval; p values
+are of the paired t test, corrected by Holm's method over all settings of one comparison.
 """
 
 import sys
 from itertools import pairwise
 from pathlib import Path
 
-import figures
-import jinja2
+import beyond_figures
 import pandas as pd
+from pages import DOCS, PAPER, markdown, percent, render, save_csv
 
 from alignset.cli.report import write_text
 from alignset.evaluate.proportion import wilson
@@ -22,9 +22,7 @@ from alignset.rows.folds import pooled
 from alignset.study import Store, expand, load_experiments, statistics
 from alignset.study.problems import build_problem
 
-HERE = Path(__file__).parent
-PAPER = HERE.parents[1] / "paper"
-NOTICE = "<!-- made by docs/beyond/make.py; edit README.md.jinja -->\n"
+PAGE = DOCS / "beyond"
 METRICS = (
     "auroc", "hm_released", "hm_rank", "hm", "aueoc", "worst_group_auroc", "calibration_error",
 )  # fmt: skip
@@ -48,7 +46,7 @@ def main(*stores: str) -> None:
     """Write the CSV files and figures of stores, if they are given, and the page."""
     if stores:
         save(*map(Path, stores))
-    write_text(HERE / "README.md", page())
+    write_text(PAGE / "README.md", page())
 
 
 def save(beyond: Path, methods: Path) -> None:
@@ -57,13 +55,13 @@ def save(beyond: Path, methods: Path) -> None:
     summary = cells.melt([*PLACE, "method"], list(METRICS), "metric")
     summary = summary.groupby([*PLACE, "method", "metric"], sort=True)["value"]
     table = summary.agg(mean="mean", sd="std", n="count").reset_index()
-    _write("summary.csv", table.round(5))
-    _write("paired.csv", paired(cells).round(5))
-    _write("rule.csv", rule(cells).round(4))
+    save_csv(PAGE / "summary.csv", table.round(5))
+    save_csv(PAGE / "paired.csv", paired(cells).round(5))
+    save_csv(PAGE / "rule.csv", rule(cells).round(4))
     every = pd.concat([read(methods), cells[cells["experiment"] == "beyond_every_method"]])
     every = every[every["x"].isin([0.4, 0.6])].groupby(["method", "x"])[["auroc", "hm"]]
-    _write("every_method.csv", every.agg(["mean", "std", "count"]).round(4).pipe(_flat))
-    figures.draw(HERE, PAPER / "chil2023/published.csv")
+    save_csv(PAGE / "every_method.csv", every.agg(["mean", "std", "count"]).round(4).pipe(_flat))
+    beyond_figures.draw(PAGE, PAPER / "chil2023/published.csv")
 
 
 def read(store: Path) -> pd.DataFrame:
@@ -127,22 +125,18 @@ def rule(cells: pd.DataFrame) -> pd.DataFrame:
 
 def page() -> str:
     """Return the text of README.md."""
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, autoescape=False
-    )
-    template = environment.from_string((HERE / "README.md.jinja").read_text(encoding="utf-8"))
-    return NOTICE + template.render(n=Numbers()) + "\n"
+    return render("beyond.md.jinja", n=Numbers())
 
 
 class Numbers:
     """What the page may quote."""
 
     def __init__(self) -> None:
-        summary = pd.read_csv(HERE / "summary.csv")
+        summary = pd.read_csv(PAGE / "summary.csv")
         self.mean = summary.set_index([*PLACE, "method", "metric"])["mean"]
-        self.pairs = pd.read_csv(HERE / "paired.csv")
-        self.rule = pd.read_csv(HERE / "rule.csv")
-        self.every = pd.read_csv(HERE / "every_method.csv").set_index(["method", "x"])
+        self.pairs = pd.read_csv(PAGE / "paired.csv")
+        self.rule = pd.read_csv(PAGE / "rule.csv")
+        self.every = pd.read_csv(PAGE / "every_method.csv").set_index(["method", "x"])
         published = pd.read_csv(PAPER / "chil2023/published.csv")
         self.published = published.set_index(["experiment", "dataset", "method", "x"])["mean"]
 
@@ -165,13 +159,13 @@ class Numbers:
             )
             theirs = float(self.published[experiment, "synthetic", "proposed", x])
             rows.append([
-                f"{100 * x:.0f} %", f"{standard:.3f}", f"{proposed:.3f}", f"{theirs:.3f}",
+                percent(x), f"{standard:.3f}", f"{proposed:.3f}", f"{theirs:.3f}",
                 f"**{ours:.3f}**", f"{clean:.3f}", f"{ours - theirs:+.3f}", f"{ours - clean:+.3f}",
                 f"{clean - theirs:+.3f}",
             ])  # fmt: skip
         head = ["minority's noise rate", "Standard", "Proposed", "Proposed, published", "Joint"]
         head += ["Clean", "Joint - published", "Joint - Clean", "Clean - published"]
-        return _table(head, rows)
+        return markdown(head, rows)
 
     def count(self, method: str, rival: str, metric: str, **where: object) -> tuple[int, int, int]:
         """Count settings where a method is above, and below, beyond the interval; and all."""
@@ -208,7 +202,7 @@ class Numbers:
             ]
             for m, label in names.items()
         ]
-        return _table(["metric", "against Proposed", "against Standard", "against CSIDN"], rows)
+        return markdown(["metric", "against Proposed", "against Standard", "against CSIDN"], rows)
 
     def difference(
         self, experiment: str, dataset: str, x: float, method: str, rival: str, metric: str
@@ -233,8 +227,8 @@ class Numbers:
                         if len(self._pairs(a, b, metric, **where)) else ""
                         for a, b, _ in pairs
                     ]  # fmt: skip
-                    rows.append([dataset, f"{100 * x:.0f} %", *cells])
-        return _table(["data", "at", *(title for _, _, title in pairs)], rows)
+                    rows.append([dataset, percent(x), *cells])
+        return markdown(["data", "at", *(title for _, _, title in pairs)], rows)
 
     def mean_table(
         self, experiment: str, dataset: str, methods: list[str], metrics: dict[str, str]
@@ -249,14 +243,14 @@ class Numbers:
             [m, *(self(experiment, dataset, m, x, k) for x in places for k in metrics)]
             for m in methods
         ]
-        return _table(head, rows)
+        return markdown(head, rows)
 
     def metric_table(
         self, experiment: str, dataset: str, x: float, methods: list[str], metrics: dict[str, str]
     ) -> str:
         """Metrics of methods at one place."""
         rows = [[m, *(self(experiment, dataset, m, x, k) for k in metrics)] for m in methods]
-        return _table(["method", *metrics.values()], rows)
+        return markdown(["method", *metrics.values()], rows)
 
     def rule_table(self) -> str:
         """How often each method beat Standard, by the lower bound of the noise rate in A."""
@@ -273,7 +267,7 @@ class Numbers:
             rows.append(row)
         head = ["lower bound", "n", "Joint ahead", "mean gain", "by data set", "n",
                 "Proposed ahead", "mean gain", "by data set"]  # fmt: skip
-        return _table(head, rows)
+        return markdown(head, rows)
 
     def every_table(self) -> str:
         """All methods of the library beside ours, best first."""
@@ -285,21 +279,12 @@ class Numbers:
             for m in order
         ]  # fmt: skip
         head = ["method", "AUROC, 20/40 %", "HM, 20/40 %", "AUROC, 40/60 %", "HM, 40/60 %"]
-        return _table(head, rows)
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+        return markdown(head, rows)
 
 
 def _flat(table: pd.DataFrame) -> pd.DataFrame:
     table.columns = ["_".join(name) for name in table.columns]
     return table.reset_index()
-
-
-def _write(name: str, table: pd.DataFrame) -> None:
-    write_text(HERE / name, table.to_csv(index=False, lineterminator="\n"))
 
 
 if __name__ == "__main__":

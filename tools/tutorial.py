@@ -1,6 +1,6 @@
 """Run the commands of a tutorial in order, and write what they print into its page.
 
-    python docs/tutorials/make.py [--page PAGE] [--folder FOLDER] [--write]
+    python tools/tutorial.py [--page PAGE] [--folder FOLDER] [--write]
 
 A page's ``sh`` and ``python`` blocks are run in one folder, each after the one before it; a
 ``text`` block holds what the block above it printed. Without ``--write`` the page stays as it is.
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-PAGE = Path(__file__).with_name("nhanes-diabetes.md")
+PAGE = Path(__file__).parents[1] / "docs/tutorials/nhanes-diabetes.md"
 BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TIME = re.compile(r"took \d+ seconds on \d+ cores")
 
