@@ -3,16 +3,17 @@ import threading
 import torch
 
 from alignset.stack import MLP, NetShape
-from alignset.stack.workspace import LARGE, borrow, workspace
+from alignset.stack.workspace import LARGE, SMALL, borrow, workspace
 
 SHAPE, MLP_3 = NetShape((3,), 2), MLP(hidden=6, depth=3)
+ROWS = SMALL  # enough for their layers to be kept
 
 
 def setting(seed=0):
     g = torch.Generator().manual_seed(seed)
     start = MLP_3.init(SHAPE, torch.arange(2), "theta")
     params = {k: torch.randn(v.shape, generator=g).requires_grad_(True) for k, v in start.items()}
-    return params, torch.randn(2, 1, 7, 3, generator=g)
+    return params, torch.randn(2, 1, ROWS, 3, generator=g)
 
 
 def outputs_and_gradients(params, x):
@@ -58,22 +59,23 @@ def test_features_outlive_later_passes():
 
 def test_a_buffer_serves_again_for_somewhat_less():
     with workspace():
-        address = borrow(4, 5).data_ptr()  # dropped at once
-        smaller = borrow(2, 3)
-        assert smaller.shape == (2, 3)
+        address = borrow(8, SMALL).data_ptr()  # dropped at once
+        smaller = borrow(2, 3, SMALL)
+        assert smaller.shape == (2, 3, SMALL)
         assert smaller.data_ptr() == address
-        kept = borrow(4, 5)
+        kept = borrow(8, SMALL)
         assert kept.data_ptr() != address
         address = kept.data_ptr()
         del kept
-        assert borrow(1).data_ptr() != address  # one float does not take room for twenty
+        assert borrow(SMALL).data_ptr() != address  # little does not take room for much
+        assert borrow(8, SMALL).data_ptr() == address
 
 
 def test_outside_a_workspace_and_in_double_precision_nothing_is_kept():
     double = torch.zeros(1, dtype=torch.float64)
-    kept = [borrow(3), borrow(3), borrow(3, like=torch.zeros(1))]
+    kept = [borrow(SMALL), borrow(SMALL), borrow(SMALL, like=torch.zeros(1))]
     with workspace():
-        kept += [borrow(3, like=double), borrow(3, like=double)]
+        kept += [borrow(SMALL, like=double), borrow(SMALL, like=double)]
         assert [t.dtype for t in kept[-2:]] == [torch.float64] * 2
     assert len({t.data_ptr() for t in kept}) == 5
 
@@ -111,11 +113,11 @@ def test_borrowed_memory_comes_back_when_its_last_view_is_gone():
 
 def test_borrowed_memory_is_not_shared_between_threads():
     with workspace():
-        mine = borrow(5)
+        mine = borrow(SMALL)
         addresses = []
 
         def take():
-            addresses.append(borrow(5).data_ptr())
+            addresses.append(borrow(SMALL).data_ptr())
 
         thread = threading.Thread(target=take)
         thread.start()

@@ -19,6 +19,9 @@ from torch import Tensor
 _active = threading.local()
 
 
+SMALL = 1 << 14
+"""Fewer floats than this are not kept: the C library has such memory at hand."""
+
 LARGE = 1 << 18
 """Sizes above this many floats are rounded up to multiples of it, so that they meet again."""
 
@@ -35,9 +38,9 @@ def borrow(*shape: int, like: Tensor | None = None) -> Tensor:
     # a GPU allocator keeps memory by itself
     if like is not None and (like.device.type != "cpu" or like.dtype != torch.float32):
         return like.new_empty(shape)
-    if free is None:
-        return torch.empty(shape)
     size = math.prod(shape)
+    if free is None or size < SMALL:
+        return torch.empty(shape)
     fitting = [i for i, b in enumerate(free) if size <= b.numel() <= LOOSE * size]
     if fitting:
         buffer = free.pop(min(fitting, key=lambda i: free[i].numel()))

@@ -36,7 +36,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_values_and_gradients_equal_torch_in_double_precision(case, n_rows, own):
     z, shared = 3 * numbers(2, 3, n_rows), numbers(2, 3 if own else 1, n_rows, seed=4)
-    assert c._rowwise(z, shared)
+    assert c._rowwise(z, shared, (3, 3))
     results = []
     for dtype in (torch.float32, torch.float64):
         leaf = z.to(dtype).requires_grad_(True)
@@ -73,13 +73,14 @@ def test_nan_stays_nan_and_in_its_replica(case):
 
 def test_what_it_cannot_do_is_left_to_torch():
     z, shared = numbers(2, 3, 5), numbers(2, 1, 5)
-    assert c._rowwise(z, shared)
-    assert not c._rowwise(z.double(), shared.double())
-    assert not c._rowwise(z, shared.clone().requires_grad_(True))
-    assert not c._rowwise(z[:, :1], numbers(2, 3, 5))
-    assert not c._rowwise(z, shared[:1])
-    assert not c._rowwise(z[0], shared[0])
-    assert not c._rowwise(z[..., :0], shared[..., :0])
+    assert c._rowwise(z, shared, (3, 3))
+    assert not c._rowwise(z.double(), shared.double(), (3, 3))
+    assert not c._rowwise(z, shared.clone().requires_grad_(True), (3, 3))
+    assert not c._rowwise(z[:, :1], numbers(2, 3, 5), (3, 3))
+    assert not c._rowwise(z, shared[:1], (3, 3))
+    assert not c._rowwise(z[0], shared[0], (3, 3))
+    assert not c._rowwise(z[..., :0], shared[..., :0], (3, 3))
+    assert not c._rowwise(z, torch.zeros(2, 1, 0, 5), (3, 4))
 
 
 @pytest.mark.parametrize("case", CASES)

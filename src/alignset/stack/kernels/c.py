@@ -103,12 +103,12 @@ class C(Torch):
         return sums[0]
 
     def pair_loss(self, z: Tensor, sign: Tensor) -> Tensor:
-        if z.dim() != 4 or not _rowwise(z[:, :, 0], sign):
+        if not _rowwise(z, sign, (4, 3)):
             return super().pair_loss(z, sign)
         return row_loss(partial(self._row_loss, "pair_loss"), z, sign)
 
     def logit_loss(self, z: Tensor, target: Tensor) -> Tensor:
-        if not _rowwise(z, target):
+        if not _rowwise(z, target, (3, 3)):
             return super().logit_loss(z, target)
         return row_loss(partial(self._row_loss, "logit_loss"), z, target)
 
@@ -119,7 +119,7 @@ class C(Torch):
         return loss, slope
 
     def weighted_sums(self, values: Tensor, weight: Tensor) -> Tensor:
-        if weight.dim() != 4 or not weight.shape[2] or not _rowwise(values, weight[:, :, 0]):
+        if not _rowwise(values, weight, (3, 4)):
             return super().weighted_sums(values, weight)
         out: Tensor = _WeightedSums.apply(self.call, values, weight)  # type: ignore[no-untyped-call]
         return out
@@ -258,10 +258,7 @@ def _for_c(value: Any) -> Any:
 
 
 def _fits(*tensors: Any) -> bool:
-    return all(
-        isinstance(t, Tensor) and t.device.type == "cpu" and t.dtype == torch.float32
-        for t in tensors
-    )
+    return all(isinstance(t, Tensor) and t.is_cpu and t.dtype is torch.float32 for t in tensors)
 
 
 def _can_run(blocks: Blocks, flat: Tensors) -> bool:
@@ -270,15 +267,16 @@ def _can_run(blocks: Blocks, flat: Tensors) -> bool:
     return sizes_fit and _fits(*blocks, *flat) and not any(b.requires_grad for b in blocks)  # type: ignore[union-attr]
 
 
-def _rowwise(values: Tensor, shared: Tensor) -> bool:
-    """Tell whether values (Q, C, B) go with what replicas may share (Q, 1 or C, B), a constant."""
+def _rowwise(values: Tensor, shared: Tensor, dims: tuple[int, int]) -> bool:
+    """Tell whether values (Q, C, .., B) go with a constant (Q, 1 or C, .., B)."""
     return (
-        values.dim() == shared.dim() == 3
+        (values.dim(), shared.dim()) == dims
         and _fits(values, shared)
         and not shared.requires_grad
-        and values.shape[::2] == shared.shape[::2]
+        and (values.shape[0], values.shape[-1]) == (shared.shape[0], shared.shape[-1])
         and shared.shape[1] in (1, values.shape[1])
         and values.numel() > 0
+        and shared.numel() > 0
     )
 
 
