@@ -105,3 +105,18 @@ def test_the_example_is_written_as_this_library_is(command):
 def test_the_example_passes_the_guards():
     for guard in (global_randomness, long_functions, neighbouring_methods):
         assert not guard("alignset.methods.smoothed", example())
+
+
+def test_the_files_of_the_ten_changes_are_there():
+    root = Path(__file__).parents[1]
+    section = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = section.split("## Ten small changes")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| a")]
+    assert len(rows) == 10
+    for row in rows:
+        main = row.split("; to use it")[0]
+        named = re.findall(r"`((?:src|tests)/[^`]*)`", main)
+        assert 1 <= len(named) <= 3, row
+        assert all((root / name).exists() for name in re.findall(r"`((?:src|tests)/[^`]*)`", row))
+        folders = {name.split("/")[2] for name in named if name.startswith("src")}
+        assert len(folders) <= 2, row

@@ -74,7 +74,7 @@ def fit_a_table(tmp_path):
     frame["true"] = pd.array(np.where(np.isnan(data.y_true), -1, data.y_true), dtype="Int64")
     frame["true"] = frame["true"].where(frame["true"] >= 0)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    words = ["fit", "t.csv", "--label", "told", "--truth", "true", "--group", "sex", "-o", "m"]
+    words = ["fit", "t.csv", "--label", "told", "--truth", "true", "--group", "sex", "--out", "m"]
     assert main([*words, "--configs", "1", "--folds", "2"]) == 0
 
 
