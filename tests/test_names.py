@@ -15,6 +15,10 @@ ALLOWED = {
     "Kind": "engine.rows, tables.kinds",
     # one number per replica or one float, and a column of numbers
     "Number": "evaluate.ranked, tables.preprocess",
+    # of like problems, and of a column
+    "kind_of": "engine.train, tables.kinds",
+    # an objective of a stage, and one update of the weights by a kernel
+    "Step": "methods.base, stack.kernels",
     # the protocol of progress, and the bars of a run
     "Progress": "progress, study.run",
     # of a page, and of a TOML file
