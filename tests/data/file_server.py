@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from alignset.data.sources import File, DataSource
+from alignset.data.sources import DataSource, File
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
 

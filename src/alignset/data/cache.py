@@ -19,7 +19,7 @@ from alignset.data.download import (
     needed,
     save_verified,
 )
-from alignset.data.sources import File, DataSource, find_source
+from alignset.data.sources import DataSource, File, find_source
 from alignset.progress import Progress, silent
 
 _log = logging.getLogger(__name__)

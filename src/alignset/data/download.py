@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from alignset.data.sources import File, DataSource
+from alignset.data.sources import DataSource, File
 from alignset.progress import Progress
 
 TIMEOUT = (3.0, 10.0)
