@@ -11,16 +11,19 @@ import alignset
 ROOT = Path(alignset.__file__).parent
 
 ALLOWED = {
+    # replicas in training, and the settings of an experiment
+    "Grid": "stack.grid, study.spec",
     # a stack of like problems, and what a column holds
     "Kind": "engine.rows, tables.kinds",
+    "kind_of": "engine.train, tables.kinds",
     # one number per replica or one float, and a column of numbers
     "Number": "evaluate.ranked, tables.preprocess",
-    # the protocol of progress, and the bars of a run
-    "Progress": "progress, study.run",
-    # of a page, and of a TOML file
-    "Section": "report.page, study.section",
+    # how replicas are trained, and how a cell is computed
+    "Recipe": "engine.train, study.recipe",
     # of early stopping, and of a claim
     "State": "engine.stopping, study.rules",
+    # an objective of a stage, and one update of the weights by a kernel
+    "Step": "methods.base, stack.kernels",
     # on reviewed rows, and on a claim
     "Verdict": "review.verdict, study.claims",
 }

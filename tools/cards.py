@@ -352,7 +352,7 @@ def _cascade(steps: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
     return rows
 
 
-def _files(source: sources.Source) -> str:
+def _files(source: sources.DataSource) -> str:
     return "<br>".join(
         f"`{file.name}`, {_n(file.size)} bytes, sha256 `{file.sha256}`" for file in source.files
     )

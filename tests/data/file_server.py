@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from alignset.data.sources import File, Source
+from alignset.data.sources import DataSource, File
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
 
@@ -78,11 +78,11 @@ def serve(origin: Origin):
         thread.join()
 
 
-def toy_source(url: str | None, content: bytes = CONTENT) -> Source:
+def toy_source(url: str | None, content: bytes = CONTENT) -> DataSource:
     file = File("toy.bin", len(content), hashlib.sha256(content).hexdigest())
     origin = None if url is None else url.removesuffix("/toy.bin")
     wheel = "alignset-toy-data==1.0"
-    return Source("toy", "Toy", "made up for tests", (file,), wheel, "toy_data", origin)
+    return DataSource("toy", "Toy", "made up for tests", (file,), wheel, "toy_data", origin)
 
 
 def write_wheel(folder: Path, content: bytes = CONTENT) -> None:

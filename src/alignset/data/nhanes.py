@@ -28,8 +28,7 @@ _RACES = (
     "Non-Hispanic Asian",
     "Other Race - Including Multi-Racial",
 )
-_SEXES = ("Male", "Female")
-_GROUPS = {"race": (columns.RACE, _RACES), "sex": (columns.SEX, _SEXES)}
+_GROUPS = {"race": (columns.RACE, _RACES), "sex": (columns.SEX, ("Male", "Female"))}
 
 
 def load_nhanes(

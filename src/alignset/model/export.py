@@ -102,8 +102,7 @@ class _Graph:
         opsets = [h.make_opsetid("", OPSET), h.make_opsetid("ai.onnx.ml", ML_OPSET)]
         made = h.make_model(graph, opset_imports=opsets, ir_version=IR, producer_name="alignset")
         h.set_model_props(made, self._metadata())
-        content: bytes = made.SerializeToString()
-        return content
+        return bytes(made.SerializeToString())
 
     def _metadata(self) -> dict[str, str]:
         model = self.model

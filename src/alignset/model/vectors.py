@@ -57,17 +57,14 @@ def _answers(model: Model, rows: Any, labels: list[int]) -> dict[str, Any]:
     }
 
 
-def _matrix(model: Model, prep: Matrix) -> list[list[float]]:
-    centre, spread = model.network.centre, model.network.spread
+def _matrix(model: Model, prep: Matrix) -> Any:
     steps = np.resize(_STEPS, (N_ROWS, prep.n_features + 1))[:, : prep.n_features]
-    rows: list[list[float]] = (centre + steps * spread).tolist()
-    return rows
+    return (model.network.centre + steps * model.network.spread).tolist()
 
 
 def _rows(prep: Preprocessing) -> dict[str, list[Any]]:
-    rows = {c.name: _numbers(c, shift) for shift, c in enumerate(prep.numbers)}
-    rows |= {c.name: _levels(c, shift) for shift, c in enumerate(prep.categories)}
-    return rows
+    numbers = {c.name: _numbers(c, shift) for shift, c in enumerate(prep.numbers)}
+    return numbers | {c.name: _levels(c, shift) for shift, c in enumerate(prep.categories)}
 
 
 def _numbers(c: Number, shift: int) -> list[Any]:
