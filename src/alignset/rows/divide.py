@@ -23,6 +23,9 @@ OBSERVED_SHARE = 0.2
 MIN_ROWS_TO_HOLD_OUT = 40
 """With fewer rows nothing is held out; training runs its full length."""
 
+MOST_COPIES = 1000
+"""A heavy row is laid out at most so often."""
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -56,6 +59,28 @@ def distinct(rows: Part) -> Part:
     """Return one copy of each row, weighted; see :func:`find_distinct`."""
     first, weight = find_distinct(rows)
     return replace(rows.take(first), weight=weight)
+
+
+def spread(rows: Part) -> Part:
+    """Lay heavy rows out as several of about the middle weight.
+
+    Fifty people who look alike are fifty people: some validate and some train, and no mini-batch
+    is one row's alone. How often a row is laid out depends on weights relative to each other, so
+    that three copies are still the same as a weight of 3.
+
+    Examples
+    --------
+    >>> y = np.array([0, 1, 1])
+    >>> part = Part(np.eye(3), y, y, 0 * y, np.array([1.0, 1.0, 3.0]))
+    >>> spread(part).weight
+    array([1., 1., 1., 1., 1.])
+    """
+    weight = rows.weights
+    if not len(weight) or weight.max() < 2 * np.median(weight):
+        return rows
+    copies = np.clip(np.rint(weight / np.median(weight)), 1, MOST_COPIES).astype(np.int64)
+    each = np.repeat(np.arange(len(rows)), copies)
+    return replace(rows.take(each), weight=(weight / copies)[each])
 
 
 @dataclass(frozen=True)
@@ -92,6 +117,7 @@ class Division:
         With ``clean`` every label is right and known (the clean-label bound): ``rows`` have true
         labels as their observed ones, and all rows that do not validate count as reviewed.
         """
+        rows = spread(rows)
         how = self.review_weights if rows.probability is None else rows.probability
         if how is not None:
             rows = replace(rows, weight=rows.weights * review_weights(rows, how))
