@@ -182,13 +182,7 @@ class Training:
         return stack
 
     def _train_epoch(
-        self,
-        stage: Stage,
-        stack: Stacked,
-        rows: Rows,
-        shuffler: Shuffler,
-        epoch: Tensor,
-        turn: int,
+        self, stage: Stage, stack: Stacked, rows: Rows, shuffler: Shuffler, epoch: Tensor, turn: int
     ) -> None:
         for batch in shuffler.epoch(rows, stack.problem, epoch, stack.facts):
             steps = stage.steps if stage.together else (stage.steps[turn % len(stage.steps)],)

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from alignset.evaluate.inputs import (
-    Inputs,
-    Weights,
-    check_inputs,
-    check_probability,
-    warn_if_empty,
-)
+from alignset.evaluate.inputs import Inputs, Weights, check_inputs, check_probability, warn_if_empty
 from alignset.evaluate.ranked import (
     RankedMetric,
     area_under_roc,
