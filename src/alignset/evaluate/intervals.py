@@ -73,7 +73,7 @@ def bootstrap(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> dict[str, Interval]:
-    """Compute percentile intervals, resampling rows within each group.
+    """Compute percentile intervals by metric, resampling rows within each group.
 
     Parameters
     ----------
@@ -91,10 +91,6 @@ def bootstrap(
     level : float
         Coverage, in (0, 1).
     random_state : int or Generator, optional
-
-    Returns
-    -------
-    dict from metric name to Interval
 
     Notes
     -----
@@ -137,19 +133,7 @@ def bootstrap_mean(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> list[Interval]:
-    """Compute percentile intervals of a mean over all rows, then over those of each group.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-    groups, sample_weight, n_boot, level, random_state
-        As for :func:`bootstrap`.
-
-    Examples
-    --------
-    >>> print(bootstrap_mean([0.0, 1.0, 2.0, 2.0], ["f", "f", "m", "m"], random_state=0)[2])
-    2.000 (2.000 to 2.000)
-    """
+    """Compute percentile intervals of a mean over all rows, then over those of each group."""
     value = torch.tensor(np.asarray(values, dtype=np.float64))
     names, group = np.unique(np.asarray(groups), return_inverse=True)
     of_group = torch.from_numpy(group == np.arange(len(names))[:, None])

@@ -21,7 +21,7 @@ from alignset.evaluate.ranked import (
 
 
 def auroc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: Weights = None) -> float:
-    """Area under the ROC curve; ties count one half.
+    """Area under the ROC curve; ties count one half. NaN, with a warning, if a class has no row.
 
     Parameters
     ----------
@@ -32,11 +32,6 @@ def auroc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: Weights = Non
         classes of each against the rest.
     sample_weight : array-like of shape (n,), optional
         How much each row counts, >= 0; default one each.
-
-    Returns
-    -------
-    float
-        NaN, with an ``EmptyCellWarning``, if a class has no row.
 
     Examples
     --------
@@ -52,17 +47,14 @@ def aueoc(
 ) -> float:
     """Area under the equalized odds curve over thresholds in [0, 1], as the paper defines it.
 
+    Higher is more even. NaN, with an ``EmptyCellWarning``, if a group lacks a class.
+
     Parameters
     ----------
     y_true, y_score, sample_weight
         As for :func:`auroc`, but scores must be probabilities.
     groups : array-like of shape (n,)
         Group labels of any type. With one group there is nothing to compare, and the area is 1.
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is more even. NaN, with an ``EmptyCellWarning``, if a group lacks a class.
 
     Notes
     -----
@@ -162,14 +154,7 @@ class Summary:
 def summarize(
     y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> Summary:
-    """Compute AUROC, AUEOC, their harmonic mean, and AUROC within each group.
-
-    Parameters are those of :func:`aueoc`.
-
-    Returns
-    -------
-    Summary
-        NaN, with an ``EmptyCellWarning``, where a group lacks a class.
+    """Compute AUROC, AUEOC, their harmonic mean, and AUROC within each group; see :func:`aueoc`.
 
     Examples
     --------

@@ -10,13 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Reference:
-    """One entry of a bibliography.
-
-    Examples
-    --------
-    >>> REFERENCES["nodet2021"].short, REFERENCES["nodet2021"].year
-    ('Nodet et al.', 2021)
-    """
+    """One entry of a bibliography."""
 
     key: str
     kind: str

@@ -67,16 +67,8 @@ def get_method(name: str) -> type[Method]:
 class Description:
     """What to know of a method before choosing it.
 
-    Attributes
-    ----------
-    name, title, paper, assumes : str
-    year : int
-    alignment : str
-        Whether it "needs" reviewed rows, "takes" them where there are some, or neither ("no").
-    groups : str
-        Whether it uses groups: "yes", "no", or as an "option".
-    keys : tuple of str
-        Of its papers in ``REFERENCES``.
+    ``alignment`` says whether it "needs" reviewed rows, "takes" them where there are some, or
+    neither ("no"); ``groups`` whether it uses groups: "yes", "no", or as an "option".
 
     Examples
     --------

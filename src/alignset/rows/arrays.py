@@ -33,11 +33,6 @@ def from_arrays(
         Observed labels, where they are already there.
     individuals, test : array of shape (n,), optional
         Who each row belongs to, and the official test rows; see :class:`Table`.
-    name : str, default="arrays"
-
-    Returns
-    -------
-    Table
 
     Examples
     --------

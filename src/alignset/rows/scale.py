@@ -14,17 +14,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """What is subtracted from features, and what they are then divided by.
+    """What is subtracted from features, and what they are then divided by: both (D,).
 
-    Parameters
-    ----------
-    centre, spread : float array of shape (D,)
-        Sparse features are divided only.
-
-    Examples
-    --------
-    >>> Scale(np.array([1.0]), np.array([2.0]))(np.array([[5.0]]))
-    array([[2.]])
+    Sparse features are divided only.
     """
 
     centre: Floats
