@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from alignset.evaluate.inputs import Inputs, Weights, check_inputs, check_probability, warn_if_empty
-from alignset.evaluate.ranked import (
-    RankedMetric,
-    area_under_roc,
-    harmonic_mean,
-    odds_over_fpr,
-    odds_over_threshold,
-    predictive_values_over_fpr,
-)
+from alignset.evaluate.ranked import METRICS, harmonic_mean
 
 
 def auroc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: Weights = None) -> float:
@@ -39,7 +32,7 @@ def auroc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: Weights = Non
     0.75
     """
     rows = check_inputs(y_true, y_score, sample_weight=sample_weight)
-    return _area(area_under_roc, rows, by_group=False)
+    return _area("auroc", rows, by_group=False)
 
 
 def aueoc(
@@ -70,7 +63,7 @@ def aueoc(
     """
     rows = check_inputs(y_true, y_score, groups, sample_weight)
     check_probability(rows)
-    return _area(odds_over_threshold, rows, by_group=True)
+    return _area("aueoc", rows)
 
 
 def aueoc_over_fpr(
@@ -87,7 +80,7 @@ def aueoc_over_fpr(
     0.75
     """
     rows = check_inputs(y_true, y_score, groups, sample_weight)
-    return _area(odds_over_fpr, rows, by_group=True)
+    return _area("aueoc_over_fpr", rows)
 
 
 def aueoc_released(
@@ -113,13 +106,12 @@ def aueoc_released(
     0.375
     """
     rows = check_inputs(y_true, y_score, groups, sample_weight)
-    return _area(predictive_values_over_fpr, rows, by_group=True)
+    return _area("aueoc_released", rows)
 
 
-def _area(metric: RankedMetric, rows: Inputs, *, by_group: bool) -> float:
-    """Mean over classes of each against the rest."""
+def _area(name: str, rows: Inputs, *, by_group: bool = True) -> float:
     warn_if_empty(rows, by_group=by_group, stacklevel=4)
-    return float(metric(rows.ranked()).mean(-1))
+    return float(METRICS[name](rows.ranked()))
 
 
 @dataclass(frozen=True)
@@ -165,8 +157,8 @@ def summarize(
     check_probability(rows)
     warn_if_empty(rows, by_group=True)
     ranked = rows.ranked()
-    area, even = (float(of(ranked).mean(-1)) for of in (area_under_roc, odds_over_threshold))
-    within = area_under_roc(ranked.by_group()).mean(-1).numpy()
+    area, even = (float(METRICS[name](ranked)) for name in ("auroc", "aueoc"))
+    within = METRICS["auroc"](ranked.by_group()).numpy()
     defined = within[~np.isnan(within)]
     return Summary(
         auroc=area,

@@ -134,6 +134,20 @@ def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
     return _nan_if_nan_scored(area.masked_fill(empty, torch.nan), ranked)
 
 
+def _mean(metric: RankedMetric) -> RankedMetric:
+    """Mean over classes of each against the rest."""
+    return lambda ranked: metric(ranked).mean(-1)
+
+
+METRICS: dict[str, RankedMetric] = {
+    "auroc": _mean(area_under_roc),
+    "aueoc": _mean(odds_over_threshold),
+    "hm": lambda ranked: harmonic_mean(METRICS["auroc"](ranked), METRICS["aueoc"](ranked)),
+    "aueoc_over_fpr": _mean(odds_over_fpr),
+    "aueoc_released": _mean(predictive_values_over_fpr),
+}
+
+
 def odds_gap(ranked: Ranked) -> Tensor:
     """1 - EO at every place: mean over TPR and FPR of the spread between groups, (..., 1 + n)."""
     return _spread(ranked.count / ranked.total.unsqueeze(-1)).mean(-2)
