@@ -103,26 +103,21 @@ class Fits:
 
     def only(self, configs: Sequence[int]) -> Fits:
         """Keep one config per problem: ``configs[p]`` of problem p, so that C is 1."""
-        return self._picked(range(len(configs)), configs, [{}], axis=1)
+        return replace(self._picked(range(len(configs)), configs, axis=1), configs=[{}])
 
     def members(self, problems: Sequence[int], configs: Sequence[int]) -> Fits:
         """Pick replicas ``(problems[i], configs[i])`` and lay them side by side: P is 1."""
-        return self._picked(problems, configs, [self.configs[c] for c in configs], axis=0)
+        own = [self.configs[c] for c in configs]
+        return replace(self._picked(problems, configs, axis=0), configs=own)
 
-    def _picked(
-        self,
-        problems: Sequence[int],
-        configs: Sequence[int],
-        own: list[dict[str, float]],
-        axis: int,
-    ) -> Fits:
+    def _picked(self, problems: Sequence[int], configs: Sequence[int], axis: int) -> Fits:
         at = torch.as_tensor(np.asarray(problems)), torch.as_tensor(np.asarray(configs))
 
         def pick(tensor: Tensor) -> Tensor:
             return tensor[at].unsqueeze(axis)
 
-        weights, score = map_weights(pick, self.weights), pick(self.score)
-        return replace(self, configs=own, weights=weights, score=score, epochs=pick(self.epochs))
+        weights = map_weights(pick, self.weights)
+        return replace(self, weights=weights, score=pick(self.score), epochs=pick(self.epochs))
 
     @torch.no_grad()
     def probability(

@@ -6,16 +6,17 @@ Clean labels, the bound the paper compares with, is not here: it is ``Standard()
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import isabstract
+from pathlib import Path
 from pkgutil import iter_modules
 
 from alignset.methods.base import Method
-from alignset.methods.references import REFERENCES, Reference
 
 
 def _find() -> dict[str, type[Method]]:
@@ -61,6 +62,40 @@ def get_method(name: str) -> type[Method]:
     close = get_close_matches(plain, METHODS, n=1)
     guess = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(f"no method {name!r}; {guess}there are {', '.join(METHODS)}.")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One entry of ``references.bib``, the papers behind the methods; ``text`` is its BibTeX."""
+
+    key: str
+    kind: str
+    text: str
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """Author, title and the like, by name."""
+        return dict(re.findall(r"^ *(\w+) *= *\{(.*)\},?$", self.text, re.MULTILINE))
+
+    @property
+    def year(self) -> int:
+        """Year of publication."""
+        return int(self.fields["year"])
+
+    @property
+    def short(self) -> str:
+        """Who wrote it, as in running text."""
+        family = [name.split(",")[0].strip("{}") for name in self.fields["author"].split(" and ")]
+        return " & ".join(family) if len(family) < 3 else f"{family[0]} et al."
+
+
+_entries = re.finditer(  # each ends with a brace that has a line of its own
+    r"^@(\w+)\{([^,]+),.*?^\}",
+    Path(__file__).with_name("references.bib").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
+REFERENCES = {found[2]: Reference(found[2], found[1], found[0]) for found in _entries}
+"""Key -> entry; ``alignset`` is this software."""
 
 
 @dataclass(frozen=True)
