@@ -42,7 +42,7 @@ OUTSIDE = ("_moved", "split", "experiment")
 """Old names, for one release: they forward to wherever a name is now."""
 WITHOUT_TORCH = ("labels", "progress", "rows", "noise", "tables", "data")
 SHARED_BY_METHODS = ("base", "space")
-NOT_A_METHOD = (*SHARED_BY_METHODS, "__init__", "references", "registry")
+NOT_A_METHOD = (*SHARED_BY_METHODS, "__init__", "registry")
 
 MODULE_LINES, FUNCTION_LINES, METHOD_FILE_LINES = 400, 40, 150
 

@@ -9,8 +9,14 @@ import pytest
 import alignset.methods
 from alignset.methods import GJS, JS, Method, Standard, registry
 from alignset.methods.base import Method as Base
-from alignset.methods.references import REFERENCES
-from alignset.methods.registry import METHODS, SIMPLE, describe, get_method, papers_of
+from alignset.methods.registry import (
+    METHODS,
+    REFERENCES,
+    SIMPLE,
+    describe,
+    get_method,
+    papers_of,
+)
 
 KNOWN = {name for name in vars(Base) if not name.startswith("_")} | set(Base.__annotations__)
 
@@ -136,7 +142,7 @@ def test_an_unknown_name_is_answered_with_a_guess():
 
 @pytest.mark.parametrize("key", REFERENCES)
 def test_references_are_bibtex(key):
-    entry = REFERENCES[key].bibtex()
+    entry = REFERENCES[key].text
     assert REFERENCES[key].key == key
     assert entry.startswith(f"@{REFERENCES[key].kind}{{{key},\n")
     assert entry.count("{") == entry.count("}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from alignset.methods.references import REFERENCES
-from alignset.methods.registry import papers_of
+from alignset.methods.registry import REFERENCES, papers_of
 
 
 @click.command("cite")
@@ -22,4 +21,4 @@ def command(names: tuple[str, ...]) -> None:
             entries = [entry for name in names for entry in papers_of(name)]
         except ValueError as error:
             raise click.UsageError(str(error)) from error
-    click.echo("\n\n".join(entry.bibtex() for entry in dict.fromkeys(entries)))
+    click.echo("\n\n".join(entry.text for entry in dict.fromkeys(entries)))

@@ -5,12 +5,4 @@ from alignset.engine.search import draw_configs
 from alignset.engine.stopping import BlockMean, FixedLength, Patience, Stopping
 from alignset.engine.trainer import Trainer
 
-__all__ = [
-    "BlockMean",
-    "Fits",
-    "FixedLength",
-    "Patience",
-    "Stopping",
-    "Trainer",
-    "draw_configs",
-]
+__all__ = ["BlockMean", "Fits", "FixedLength", "Patience", "Stopping", "Trainer", "draw_configs"]

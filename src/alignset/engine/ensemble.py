@@ -23,25 +23,8 @@ Ints = NDArray[np.int64]
 class Ensemble:
     """Trained replicas that answer as one model, with the mean of what they say.
 
-    Parameters
-    ----------
-    parts : tuple of Fits
-        Members of one method each, side by side: (1, M). There are several only where the search
-        varied what shapes a network.
-    folds : tuple of int arrays of shape (M,)
-        The fold each member was trained on.
-
-    Examples
-    --------
-    >>> from alignset.data import make_synthetic
-    >>> from alignset.engine import Trainer
-    >>> from alignset.methods import Standard
-    >>> from alignset.rows import split
-    >>> table = make_synthetic(300, random_state=0).table
-    >>> problem = split(table, table.y, share=0.2, seed=0)
-    >>> fits = Trainer(hidden=4, max_epochs=2).fit(Standard(), [problem], [{}, {"lr": 0.1}])
-    >>> Ensemble((fits,), (np.zeros(2, int),)).probability(table.X).shape
-    (300, 2)
+    ``parts`` are members of one method each, side by side, (1, M); there are several only where the
+    search varied what shapes a network. ``folds`` (M,) are those that each was trained on.
     """
 
     parts: tuple[Fits, ...]

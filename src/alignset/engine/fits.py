@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alignset.engine.rows import FactTable, Kind, Rows
-from alignset.engine.stacked import Weights
+from alignset.engine.stacked import Weights, map_weights
 from alignset.engine.train import Trained
 from alignset.labels import UNREVIEWED
 from alignset.methods.base import Batch, Method, Nets
@@ -98,32 +98,26 @@ class Fits:
     def nets(self, problem: int, dtype: torch.dtype = torch.float32) -> Nets:
         """Networks of all configs of one problem, leading axes (1, C)."""
         shapes = self.method.networks(self.kind.n_features, self.kind.n_classes)
-        own = {
-            name: {k: t[[problem]].to(dtype) for k, t in params.items()}
-            for name, params in self.weights.items()
-        }
+        own = map_weights(lambda t: t[[problem]].to(dtype), self.weights)
         return Nets(**{n: Net(self.backbone, shape, own[n]) for n, shape in shapes.items()})
 
     def only(self, configs: Sequence[int]) -> Fits:
         """Keep one config per problem: ``configs[p]`` of problem p, so that C is 1."""
-        at = (torch.arange(len(configs)), torch.as_tensor(np.asarray(configs)))
-        weights = {
-            name: {k: t[at].unsqueeze(1) for k, t in params.items()}
-            for name, params in self.weights.items()
-        }
-        score, epochs = self.score[at].unsqueeze(1), self.epochs[at].unsqueeze(1)
-        return Fits(self.method, self.backbone, self.kind, [{}], weights, score, epochs)
+        return replace(self._picked(range(len(configs)), configs, axis=1), configs=[{}])
 
     def members(self, problems: Sequence[int], configs: Sequence[int]) -> Fits:
         """Pick replicas ``(problems[i], configs[i])`` and lay them side by side: P is 1."""
-        at = torch.as_tensor(np.asarray(problems)), torch.as_tensor(np.asarray(configs))
-        weights = {
-            name: {k: t[at].unsqueeze(0) for k, t in params.items()}
-            for name, params in self.weights.items()
-        }
-        score, epochs = self.score[at].unsqueeze(0), self.epochs[at].unsqueeze(0)
         own = [self.configs[c] for c in configs]
-        return Fits(self.method, self.backbone, self.kind, own, weights, score, epochs)
+        return replace(self._picked(problems, configs, axis=0), configs=own)
+
+    def _picked(self, problems: Sequence[int], configs: Sequence[int], axis: int) -> Fits:
+        at = torch.as_tensor(np.asarray(problems)), torch.as_tensor(np.asarray(configs))
+
+        def pick(tensor: Tensor) -> Tensor:
+            return tensor[at].unsqueeze(axis)
+
+        weights = map_weights(pick, self.weights)
+        return replace(self, weights=weights, score=pick(self.score), epochs=pick(self.epochs))
 
     @torch.no_grad()
     def probability(

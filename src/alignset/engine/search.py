@@ -144,14 +144,11 @@ def search(
 
     Parameters
     ----------
-    trainer : Trainer
-    variants : sequence of Variant
     cohort : sequence of sequences of Problem
         The folds of each problem, as :func:`trainable` left them.
     ensemble : int, default 1
         Configs to keep. One that diverged on some fold is left out, so there may be fewer; one is
         always kept.
-    progress : Progress, optional
 
     Examples
     --------
@@ -180,10 +177,7 @@ def search(
 def trainable(method: Method, folds: Sequence[Problem]) -> list[Problem]:
     """Return the folds that leave the method something to learn from (a wrong label, say).
 
-    Raises
-    ------
-    ValueError
-        Where there is none, with what the method says of the first.
+    Where there is none, raise what the method says of the first.
     """
     fine, refusals = [], []
     for fold in folds:

@@ -65,14 +65,14 @@ class Stacked:
         lr, l2 = self.hyper["lr"], self.hyper["l2"]
         self.adam = {k: StackedAdam(self.params[k], lr, l2) for k in sorted(trained)}
         self.best = {k: dict(best[k]) for k in sorted(trained)}
-        self.average = _map(lambda t: t.clone(), self.best) if averaged else {}
+        self.average = map_weights(Tensor.clone, self.best) if averaged else {}
         self._learned.clear()  # what is known so far also belongs to later stages: not written to
 
     def learn(self, facts: Facts) -> None:
         """Take facts worked out by a hook."""
         for known, new in ((self.facts.replica, facts.replica), (self.facts.row, facts.row)):
             for name, value in new.items():
-                fresh = _full(value, self.grid.shape)
+                fresh = value.detach().expand(*self.grid.shape, *value.shape[2:]).contiguous()
                 # in place where possible: a recorded epoch reads the tensor it was recorded with
                 if name in self._learned and known[name].shape == fresh.shape:
                     known[name].copy_(fresh)
@@ -119,10 +119,7 @@ class Stacked:
             new = t.flatten(0, 1).index_select(0, flat).reshape(*grid.shape, *t.shape[2:])
             return feature_major(new) if t.dim() == 4 and t.stride(-1) > 1 else new
 
-        return self._rearranged(grid, take)
-
-    def _rearranged(self, grid: Grid, take: Callable[[Tensor], Tensor]) -> Stacked:
-        params = _map(take, self.params)
+        params = map_weights(take, self.params)
         stop = {k: take(v) for k, v in self.stop.items()}
         stop["running"] &= torch.as_tensor(grid.used, device=stop["running"].device)
         return Stacked(
@@ -133,16 +130,13 @@ class Stacked:
             params,
             {k: take(v) for k, v in self.hyper.items()},
             {k: a.rearranged(params[k], take) for k, a in self.adam.items()},
-            _map(take, self.best),
-            _map(take, self.average),
+            map_weights(take, self.best),
+            map_weights(take, self.average),
             stop,
             self.facts.mapped(take),
         )
 
 
-def _map(f: Callable[[Tensor], Tensor], weights: Weights) -> Weights:
+def map_weights(f: Callable[[Tensor], Tensor], weights: Weights) -> Weights:
+    """Return ``f`` of every tensor."""
     return {name: {k: f(t) for k, t in p.items()} for name, p in weights.items()}
-
-
-def _full(tensor: Tensor, shape: tuple[int, int]) -> Tensor:
-    return tensor.detach().expand(*shape, *tensor.shape[2:]).contiguous()

@@ -114,7 +114,9 @@ class Training:
             clock.add_(1)
             self._train_epoch(stage, stack, rows, shuffler, clock, turn)
 
-        epochs = self._epochs(rows, train, lambda: self._score(stage, stack, clock))
+        recorded = self.recipe.device != "cpu" and not rows.x.kept_sparse
+        make = GraphedEpochs if recorded else EagerEpochs
+        epochs = make(train, lambda: self._score(stage, stack, clock))
         for epoch in range(1, limit + 1):
             if stage.each_epoch is not None:
                 self._look(stage.each_epoch, stack, rows, clock + 1)
@@ -140,12 +142,6 @@ class Training:
         # without validation rows the score is the clock, which never rests
         settled = alone and rests and self.validated
         return not settled or stage.per_batch or stage.together
-
-    def _epochs(
-        self, rows: Rows, train: Callable[[int], None], score: Callable[[], Tensor]
-    ) -> EagerEpochs:
-        recorded = self.recipe.device != "cpu" and not rows.x.kept_sparse
-        return (GraphedEpochs if recorded else EagerEpochs)(train, score)
 
     @staticmethod
     @torch.no_grad()
@@ -182,13 +178,7 @@ class Training:
         return stack
 
     def _train_epoch(
-        self,
-        stage: Stage,
-        stack: Stacked,
-        rows: Rows,
-        shuffler: Shuffler,
-        epoch: Tensor,
-        turn: int,
+        self, stage: Stage, stack: Stacked, rows: Rows, shuffler: Shuffler, epoch: Tensor, turn: int
     ) -> None:
         for batch in shuffler.epoch(rows, stack.problem, epoch, stack.facts):
             steps = stage.steps if stage.together else (stage.steps[turn % len(stage.steps)],)

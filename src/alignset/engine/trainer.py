@@ -104,15 +104,8 @@ class Trainer:
     ) -> Fits:
         """Train ``len(problems) * len(configs)`` replicas of a method.
 
-        Parameters
-        ----------
-        method : Method
-        problems : sequence of Problem
-            Of the same number of features, classes and groups; sizes may differ.
-        configs : sequence of dict
-            Hyperparameters that differ from the method's own.
-        progress : Progress, optional
-            Told of replicas as stacks finish.
+        Problems have the same number of features, classes and groups; sizes may differ. A config
+        holds the hyperparameters that differ from the method's own.
         """
         _check(problems, configs)
         for problem in problems:

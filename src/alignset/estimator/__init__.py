@@ -12,12 +12,6 @@ from alignset.labels import (
 )
 
 __all__ = [
-    "ROWS_PER_BATCH",
-    "LabelSwitchWarning",
-    "NoDisagreementWarning",
-    "NoReviewWarning",
-    "NoisyLabelClassifier",
-    "UnobservedClassWarning",
-    "UnreviewedGroupWarning",
-    "UnseenCellWarning",
-]
+    "ROWS_PER_BATCH", "LabelSwitchWarning", "NoDisagreementWarning", "NoReviewWarning",
+    "NoisyLabelClassifier", "UnobservedClassWarning", "UnreviewedGroupWarning", "UnseenCellWarning"
+]  # fmt: skip

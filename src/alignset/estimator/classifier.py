@@ -26,8 +26,8 @@ from alignset.model.folder import save_model
 from alignset.progress import progress_bar
 from alignset.rows import Part, Problem
 from alignset.rows.divide import Division, find_distinct
+from alignset.rows.features import learn_scale, no_scale
 from alignset.rows.merge import check_weights
-from alignset.rows.scale import learn_scale, no_scale
 from alignset.rows.selection import HOW, check_probability
 
 

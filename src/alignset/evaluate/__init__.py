@@ -15,18 +15,7 @@ from alignset.evaluate.metrics import (
 from alignset.evaluate.ranked import harmonic_mean
 
 __all__ = [
-    "EmptyCellWarning",
-    "Interval",
-    "Summary",
-    "aueoc",
-    "aueoc_over_fpr",
-    "aueoc_released",
-    "auroc",
-    "bootstrap",
-    "brier",
-    "calibration_error",
-    "equalized_odds",
-    "group_curves",
-    "harmonic_mean",
-    "summarize",
-]
+    "EmptyCellWarning", "Interval", "Summary", "aueoc", "aueoc_over_fpr", "aueoc_released", "auroc",
+    "bootstrap", "brier", "calibration_error", "equalized_odds", "group_curves", "harmonic_mean",
+    "summarize"
+]  # fmt: skip

@@ -49,21 +49,8 @@ def calibration_error(
 def equal_parts(score: Floats, size: Floats, n_parts: int) -> Floats:
     """Cut rows into parts of the same size, lowest scores first, without regard to their order.
 
-    Parameters
-    ----------
-    score, size : float arrays of shape (n,)
-    n_parts : int
-
-    Returns
-    -------
-    float array of shape (n_parts, n)
-        Share of each row that is in each part. Rows with the same score are shared out alike.
-
-    Examples
-    --------
-    >>> equal_parts(np.array([0.1, 0.7, 0.7, 0.7]), np.ones(4), 2)
-    array([[1.        , 0.33333333, 0.33333333, 0.33333333],
-           [0.        , 0.66666667, 0.66666667, 0.66666667]])
+    Returned is the share of each row that is in each part, (n_parts, n). Rows with the same score
+    are shared out alike.
     """
     _, tie = np.unique(score, return_inverse=True)
     block = np.bincount(tie, size)

@@ -26,11 +26,6 @@ class GroupCurves:
         NaN for a group without a row of that class.
     groups : tuple of length G
         Group names, sorted.
-
-    Examples
-    --------
-    >>> group_curves([0, 1, 0, 1], [0.2, 0.9, 0.2, 0.5], ["f", "f", "m", "m"]).groups
-    ('f', 'm')
     """
 
     thresholds: Floats
@@ -43,18 +38,7 @@ class GroupCurves:
 class OddsCurve:
     """EO(tau) = 1 - (spread of TPR + spread of FPR) / 2, a step function of the threshold.
 
-    Parameters
-    ----------
-    thresholds : array of shape (T,)
-        +inf, then the distinct scores, falling.
-    eo : array of shape (T,)
-        EO at each threshold; it holds down to the next one.
-
-    Examples
-    --------
-    >>> curve = equalized_odds([0, 1, 0, 1], [0.2, 0.9, 0.2, 0.5], ["f", "f", "m", "m"])
-    >>> curve.at([0.1, 0.6, 0.95])
-    array([1. , 0.5, 1. ])
+    ``thresholds`` are those of :class:`GroupCurves`; EO at each holds down to the next one.
     """
 
     thresholds: Floats
@@ -71,6 +55,8 @@ def group_curves(
 ) -> GroupCurves:
     """Compute the true and false positive rate of every group at every threshold.
 
+    Rates are NaN, with an ``EmptyCellWarning``, where a group lacks a class.
+
     Parameters
     ----------
     y_true : array-like of shape (n,)
@@ -81,11 +67,6 @@ def group_curves(
         Group labels of any type.
     sample_weight : array-like of shape (n,), optional
         How much each row counts, >= 0; default one each.
-
-    Returns
-    -------
-    GroupCurves
-        Rates are NaN, with an ``EmptyCellWarning``, where a group lacks a class.
 
     Examples
     --------
@@ -105,14 +86,11 @@ def equalized_odds(
     Parameters are those of :func:`group_curves`. For two groups ``1 - EO(tau)`` is fairlearn's
     ``equalized_odds_difference(..., agg="mean")``; for more, the spread is largest minus smallest.
 
-    Returns
-    -------
-    OddsCurve
-
     Examples
     --------
-    >>> equalized_odds([0, 1, 0, 1], [0.2, 0.9, 0.2, 0.5], ["f", "f", "m", "m"]).eo
-    array([1. , 0.5, 1. , 1. ])
+    >>> curve = equalized_odds([0, 1, 0, 1], [0.2, 0.9, 0.2, 0.5], ["f", "f", "m", "m"])
+    >>> curve.eo, curve.at([0.1, 0.6, 0.95])
+    (array([1. , 0.5, 1. , 1. ]), array([1. , 0.5, 1. ]))
     """
     curves = _curves(check_inputs(y_true, y_score, groups, sample_weight))
     return OddsCurve(curves.thresholds, 1 - (np.ptp(curves.tpr, 0) + np.ptp(curves.fpr, 0)) / 2)

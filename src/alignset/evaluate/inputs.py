@@ -19,13 +19,7 @@ Weights = ArrayLike | None
 
 
 class EmptyCellWarning(UserWarning):
-    """A metric is NaN because a class, or a class of some group, has no row.
-
-    Examples
-    --------
-    >>> issubclass(EmptyCellWarning, UserWarning)
-    True
-    """
+    """A metric is NaN because a class, or a class of some group, has no row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,28 +48,7 @@ def check_inputs(
     groups: ArrayLike | None = None,
     sample_weight: Weights = None,
 ) -> Inputs:
-    """Check labels, scores, groups and weights, and encode them.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Two classes, the larger of ``np.unique`` being positive, or K in sorted order.
-    y_score : array-like of shape (n,) or (n, K)
-        Score of the positive class, or of every class.
-    groups : array-like of shape (n,), optional
-        Labels of any type; None is one group.
-    sample_weight : array-like of shape (n,), optional
-        How much each row counts, >= 0; default one each.
-
-    Returns
-    -------
-    Inputs
-
-    Examples
-    --------
-    >>> check_inputs(["no", "yes"], [0.2, 0.9], ["f", "m"]).classes
-    ('no', 'yes')
-    """
+    """Check and encode labels, scores, groups and weights as ``auroc`` and ``aueoc`` take them."""
     labels = _complete("y_true", y_true)
     score = np.asarray(y_score, dtype=np.float64)
     if score.ndim not in (1, 2) or (score.ndim == 2 and score.shape[1] < 2):

@@ -17,14 +17,7 @@ from alignset.evaluate.inputs import (
     check_weight,
     warn_if_empty,
 )
-from alignset.evaluate.ranked import (
-    RankedMetric,
-    area_under_roc,
-    harmonic_mean,
-    odds_over_fpr,
-    odds_over_threshold,
-    predictive_values_over_fpr,
-)
+from alignset.evaluate.ranked import METRICS
 
 _CHUNK_ELEMENTS = 2_000_000
 """Resamples x rows x classes x groups held at once; a few arrays of 16 MB."""
@@ -73,7 +66,7 @@ def bootstrap(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> dict[str, Interval]:
-    """Compute percentile intervals, resampling rows within each group.
+    """Compute percentile intervals by metric, resampling rows within each group.
 
     Parameters
     ----------
@@ -91,10 +84,6 @@ def bootstrap(
     level : float
         Coverage, in (0, 1).
     random_state : int or Generator, optional
-
-    Returns
-    -------
-    dict from metric name to Interval
 
     Notes
     -----
@@ -119,7 +108,7 @@ def bootstrap(
 
     def measure(where: Tensor) -> list[Tensor]:
         ranked = [one.ranked(where) for one in rows]
-        values = [[_METRICS[name](one) for name in metrics] for one in ranked]
+        values = [[METRICS[name](one) for name in metrics] for one in ranked]
         return [b - a for a, b in zip(*values, strict=True)] if len(values) == 2 else values[0]
 
     one = rows[0]
@@ -137,19 +126,7 @@ def bootstrap_mean(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> list[Interval]:
-    """Compute percentile intervals of a mean over all rows, then over those of each group.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-    groups, sample_weight, n_boot, level, random_state
-        As for :func:`bootstrap`.
-
-    Examples
-    --------
-    >>> print(bootstrap_mean([0.0, 1.0, 2.0, 2.0], ["f", "f", "m", "m"], random_state=0)[2])
-    2.000 (2.000 to 2.000)
-    """
+    """Compute percentile intervals of a mean over all rows, then over those of each group."""
     value = torch.tensor(np.asarray(values, dtype=np.float64))
     names, group = np.unique(np.asarray(groups), return_inverse=True)
     of_group = torch.from_numpy(group == np.arange(len(names))[:, None])
@@ -206,20 +183,6 @@ def _interval(estimate: float, resampled: NDArray[np.float64], level: float) -> 
     return Interval(estimate, float(low), float(high), level, len(defined))
 
 
-def _mean(metric: RankedMetric) -> RankedMetric:
-    """Mean over classes of each against the rest."""
-    return lambda ranked: metric(ranked).mean(-1)
-
-
-_METRICS: dict[str, RankedMetric] = {
-    "auroc": _mean(area_under_roc),
-    "aueoc": _mean(odds_over_threshold),
-    "hm": lambda ranked: harmonic_mean(_METRICS["auroc"](ranked), _METRICS["aueoc"](ranked)),
-    "aueoc_over_fpr": _mean(odds_over_fpr),
-    "aueoc_released": _mean(predictive_values_over_fpr),
-}
-
-
 def _check_metrics(metrics: Sequence[str]) -> None:
     """Refuse unknown names."""
     if isinstance(metrics, str):
@@ -227,5 +190,5 @@ def _check_metrics(metrics: Sequence[str]) -> None:
             f"metrics must be a sequence of names, got {metrics!r}; write [{metrics!r}]."
         )
     for name in metrics:
-        if name not in _METRICS:
-            raise ValueError(f"there is no metric {name!r}; there are {', '.join(_METRICS)}.")
+        if name not in METRICS:
+            raise ValueError(f"there is no metric {name!r}; there are {', '.join(METRICS)}.")

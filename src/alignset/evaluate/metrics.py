@@ -9,25 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from alignset.evaluate.inputs import (
-    Inputs,
-    Weights,
-    check_inputs,
-    check_probability,
-    warn_if_empty,
-)
-from alignset.evaluate.ranked import (
-    RankedMetric,
-    area_under_roc,
-    harmonic_mean,
-    odds_over_fpr,
-    odds_over_threshold,
-    predictive_values_over_fpr,
-)
+from alignset.evaluate.inputs import Inputs, Weights, check_inputs, check_probability, warn_if_empty
+from alignset.evaluate.ranked import METRICS, harmonic_mean
 
 
 def auroc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: Weights = None) -> float:
-    """Area under the ROC curve; ties count one half.
+    """Area under the ROC curve; ties count one half. NaN, with a warning, if a class has no row.
 
     Parameters
     ----------
@@ -39,18 +26,13 @@ def auroc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: Weights = Non
     sample_weight : array-like of shape (n,), optional
         How much each row counts, >= 0; default one each.
 
-    Returns
-    -------
-    float
-        NaN, with an ``EmptyCellWarning``, if a class has no row.
-
     Examples
     --------
     >>> auroc(["no", "no", "yes", "yes"], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
     rows = check_inputs(y_true, y_score, sample_weight=sample_weight)
-    return _area(area_under_roc, rows, by_group=False)
+    return _area("auroc", rows, by_group=False)
 
 
 def aueoc(
@@ -58,17 +40,14 @@ def aueoc(
 ) -> float:
     """Area under the equalized odds curve over thresholds in [0, 1], as the paper defines it.
 
+    Higher is more even. NaN, with an ``EmptyCellWarning``, if a group lacks a class.
+
     Parameters
     ----------
     y_true, y_score, sample_weight
         As for :func:`auroc`, but scores must be probabilities.
     groups : array-like of shape (n,)
         Group labels of any type. With one group there is nothing to compare, and the area is 1.
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is more even. NaN, with an ``EmptyCellWarning``, if a group lacks a class.
 
     Notes
     -----
@@ -84,7 +63,7 @@ def aueoc(
     """
     rows = check_inputs(y_true, y_score, groups, sample_weight)
     check_probability(rows)
-    return _area(odds_over_threshold, rows, by_group=True)
+    return _area("aueoc", rows)
 
 
 def aueoc_over_fpr(
@@ -101,7 +80,7 @@ def aueoc_over_fpr(
     0.75
     """
     rows = check_inputs(y_true, y_score, groups, sample_weight)
-    return _area(odds_over_fpr, rows, by_group=True)
+    return _area("aueoc_over_fpr", rows)
 
 
 def aueoc_released(
@@ -127,13 +106,12 @@ def aueoc_released(
     0.375
     """
     rows = check_inputs(y_true, y_score, groups, sample_weight)
-    return _area(predictive_values_over_fpr, rows, by_group=True)
+    return _area("aueoc_released", rows)
 
 
-def _area(metric: RankedMetric, rows: Inputs, *, by_group: bool) -> float:
-    """Mean over classes of each against the rest."""
+def _area(name: str, rows: Inputs, *, by_group: bool = True) -> float:
     warn_if_empty(rows, by_group=by_group, stacklevel=4)
-    return float(metric(rows.ranked()).mean(-1))
+    return float(METRICS[name](rows.ranked()))
 
 
 @dataclass(frozen=True)
@@ -168,14 +146,7 @@ class Summary:
 def summarize(
     y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> Summary:
-    """Compute AUROC, AUEOC, their harmonic mean, and AUROC within each group.
-
-    Parameters are those of :func:`aueoc`.
-
-    Returns
-    -------
-    Summary
-        NaN, with an ``EmptyCellWarning``, where a group lacks a class.
+    """Compute AUROC, AUEOC, their harmonic mean, and AUROC within each group; see :func:`aueoc`.
 
     Examples
     --------
@@ -186,8 +157,8 @@ def summarize(
     check_probability(rows)
     warn_if_empty(rows, by_group=True)
     ranked = rows.ranked()
-    area, even = (float(of(ranked).mean(-1)) for of in (area_under_roc, odds_over_threshold))
-    within = area_under_roc(ranked.by_group()).mean(-1).numpy()
+    area, even = (float(METRICS[name](ranked)) for name in ("auroc", "aueoc"))
+    within = METRICS["auroc"](ranked.by_group()).numpy()
     defined = within[~np.isnan(within)]
     return Summary(
         auroc=area,

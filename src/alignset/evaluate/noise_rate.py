@@ -49,11 +49,6 @@ class ReviewDesign:
         Probability with which a row was put on its sheet; NaN where it was on none.
     wave, stratum : int arrays of shape (n,)
         Its sheet and the stratum it was drawn from; -1 where it was on none.
-
-    Examples
-    --------
-    >>> ReviewDesign.unknown(2).known
-    False
     """
 
     probability: Floats
@@ -125,16 +120,6 @@ def noise_rates(
         How rows came to be reviewed; without it they count as drawn at random in each group.
     sample_weight : array-like of shape (n,), optional
         A row of weight 3 is three rows.
-    level : float
-    rule : callable
-        ``wilson`` or ``clopper_pearson``.
-
-    Examples
-    --------
-    >>> rows = np.arange(100)
-    >>> (found,) = noise_rates(0 * rows, ["all"], rows < 2, rows < 20)
-    >>> print(f"{found.rate:.2f} ({found.low:.2f} to {found.high:.2f})")
-    0.10 (0.03 to 0.28)
     """
     design = ReviewDesign.unknown(len(group)) if design is None else design
     size = np.ones(len(group)) if sample_weight is None else np.asarray(sample_weight, float)

@@ -27,25 +27,9 @@ _EXPECT_BELOW = 20_000
 
 
 def wilson(rate: ArrayLike, size: ArrayLike, *, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Compute the Wilson score interval of a proportion.
+    """Compute the Wilson score interval of a proportion in [0, 1], for an effective size >= 0.
 
-    Parameters
-    ----------
-    rate : array-like in [0, 1]
-        Observed proportion.
-    size : array-like >= 0
-        Effective sample size; 0 gives (0, 1), infinity gives the rate itself.
-    level : float in (0, 1), default=0.95
-
-    Returns
-    -------
-    low, high : arrays
-
-    Examples
-    --------
-    >>> low, high = wilson(0.2, 100)
-    >>> print(f"{low:.4f} {high:.4f}")
-    0.1334 0.2888
+    Size 0 gives (0, 1), infinity the rate itself.
     """
     rate, size = _checked(rate, size, level)
     z2 = norm.isf((1 - level) / 2) ** 2
@@ -61,16 +45,7 @@ def wilson(rate: ArrayLike, size: ArrayLike, *, level: float = 0.95) -> tuple[Fl
 def clopper_pearson(
     rate: ArrayLike, size: ArrayLike, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Compute the exact interval of a proportion; Korn and Graubard's for a size not whole.
-
-    Parameters and returns are those of :func:`wilson`.
-
-    Examples
-    --------
-    >>> low, high = clopper_pearson(0.2, 100)
-    >>> print(f"{low:.4f} {high:.4f}")
-    0.1267 0.2918
-    """
+    """Compute the exact interval of a proportion; Korn and Graubard's for a size not whole."""
     rate, size = _checked(rate, size, level)
     tail, finite = (1 - level) / 2, np.isfinite(size)
     n = np.where(finite, size, 1.0)
@@ -97,11 +72,6 @@ def effective_size(n: ArrayLike, population: ArrayLike) -> Floats:
     """Count the independent draws that n draws without replacement from a population equal.
 
     ``n (N - 1) / (N - n)``: infinite when every row was drawn, about n when N is far larger.
-
-    Examples
-    --------
-    >>> effective_size([0, 50, 100], 100)
-    array([ 0., 99., inf])
     """
     n, total = np.broadcast_arrays(np.asarray(n, float), np.asarray(population, float))
     left = total - n
@@ -109,13 +79,7 @@ def effective_size(n: ArrayLike, population: ArrayLike) -> Floats:
 
 
 def kish_size(weight: ArrayLike, copies: ArrayLike = 1.0) -> float:
-    """Count the rows of one weight that weighted rows equal (Kish 1965): (sum w)^2 / sum w^2.
-
-    Examples
-    --------
-    >>> kish_size([1.0, 1.0, 0.0]), kish_size([])
-    (2.0, 0.0)
-    """
+    """Count the rows of one weight that weighted rows equal (Kish 1965): (sum w)^2 / sum w^2."""
     w, m = np.asarray(weight, dtype=np.float64), np.asarray(copies, dtype=np.float64)
     total, squares = (m * w).sum(), (m * w**2).sum()
     return float(total**2 / squares) if squares > 0 else 0.0
@@ -128,11 +92,6 @@ def to_whole_rows(
 
     A rate in N rows is a multiple of 1/N. Of n rows looked at, ``wrong`` are known to be wrong
     and ``n - wrong`` to be right, whatever the others are.
-
-    Examples
-    --------
-    >>> to_whole_rows(0.0, 0.004, wrong=0, n=90, population=100)
-    (0.0, 0.01)
     """
     slack = 1e-9
     fewest = max(np.floor(low * population + slack), wrong)
@@ -143,23 +102,7 @@ def to_whole_rows(
 def expected_half_width(
     rate: float, size: float, *, level: float = 0.95, rule: IntervalRule = wilson
 ) -> float:
-    """Average the half-width of an interval over the samples a true rate gives.
-
-    Parameters
-    ----------
-    rate : float in [0, 1]
-        True rate.
-    size : float
-        Effective sample size.
-    level : float
-    rule : callable
-        :func:`wilson` or :func:`clopper_pearson`.
-
-    Examples
-    --------
-    >>> round(expected_half_width(0.2, 250), 4)
-    0.0493
-    """
+    """Average the half-width of an interval over the samples that a true rate gives."""
     if not np.isfinite(size):
         return 0.0
     n = round(size)

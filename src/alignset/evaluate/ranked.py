@@ -63,25 +63,8 @@ def harmonic_mean(a: Number, b: Number) -> Number:
 def rank(score: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int) -> Ranked:
     """Sort rows by falling score and count (class, group) cells along the way.
 
-    Parameters
-    ----------
-    score, y, group, where : Tensor of shape (..., n)
-        Finite score, 0/1 label, group code, and which rows count (bool) or how much (float >= 0).
-        Leading axes broadcast.
-    n_groups : int
-
-    Returns
-    -------
-    Ranked
-
-    Examples
-    --------
-    >>> y = torch.tensor([1, 0, 1])
-    >>> ranked = rank(torch.tensor([0.2, 0.5, 0.5]), y, 0 * y, y >= 0, n_groups=1)
-    >>> ranked.ends
-    tensor([ True, False,  True,  True])
-    >>> ranked.count[1, 0][ranked.ends]
-    tensor([0., 1., 2.])
+    All arguments are (..., n), with leading axes that broadcast: a finite score, a 0/1 label, a
+    group code, and which rows count (bool) or how much (float >= 0).
     """
     shape = np.broadcast_shapes(score.shape, y.shape, group.shape, where.shape)
     counts = where if where.dtype == torch.bool else where > 0
@@ -104,15 +87,7 @@ def rank(score: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int) 
 def one_vs_rest(
     prob: Tensor, y: Tensor, group: Tensor, where: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Give score, label, group and mask a class axis: K of them, or class 1 alone when K = 2.
-
-    Examples
-    --------
-    >>> y = torch.tensor([0, 2, 1, 1])
-    >>> score, label, _, _ = one_vs_rest(torch.eye(3)[y], y, 0 * y, y >= 0)
-    >>> score.shape, label[2].tolist()
-    (torch.Size([3, 4]), [False, True, False, False])
-    """
+    """Give score, label, group and mask a class axis: K of them, or class 1 alone when K = 2."""
     n_classes = prob.shape[-1]
     first = 1 if n_classes == 2 else 0
     classes = torch.arange(first, n_classes, device=prob.device).unsqueeze(-1)
@@ -157,6 +132,20 @@ def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
     area = _trapezoid(1 - gap, false / false[..., -1:], kept)
     empty = (ranked.total == 0).flatten(-2).any(-1)
     return _nan_if_nan_scored(area.masked_fill(empty, torch.nan), ranked)
+
+
+def _mean(metric: RankedMetric) -> RankedMetric:
+    """Mean over classes of each against the rest."""
+    return lambda ranked: metric(ranked).mean(-1)
+
+
+METRICS: dict[str, RankedMetric] = {
+    "auroc": _mean(area_under_roc),
+    "aueoc": _mean(odds_over_threshold),
+    "hm": lambda ranked: harmonic_mean(METRICS["auroc"](ranked), METRICS["aueoc"](ranked)),
+    "aueoc_over_fpr": _mean(odds_over_fpr),
+    "aueoc_released": _mean(predictive_values_over_fpr),
+}
 
 
 def odds_gap(ranked: Ranked) -> Tensor:

@@ -27,23 +27,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Switch:
-    """A group in which other names for the classes fit better.
+    """A group, by its code, in which other names for the classes fit better.
 
     Parameters
     ----------
-    group : int
-        Its code.
     order : tuple of int
         ``order[k]`` is the class that is predicted where class k is true.
     gain, error : float
         How much more probable ``order[y]`` is than y, in the mean, and its standard error.
     n_rows : int
         Rows of the classes that changed places.
-
-    Examples
-    --------
-    >>> Switch(group=1, order=(0, 2, 1), gain=0.4, error=0.1, n_rows=20).moved
-    [1, 2]
     """
 
     group: int
@@ -61,26 +54,8 @@ class Switch:
 def switched_groups(prob: Any, y: Any, group: Any) -> list[Switch]:
     """Return the groups in which a permutation of the classes fits significantly better.
 
-    Parameters
-    ----------
-    prob : float array of shape (n, K)
-        Class probabilities of rows that the model was not trained on.
-    y, group : int array of shape (n,)
-        True class and group codes.
-
-    Returns
-    -------
-    list of Switch
-        Empty where nothing was found, or where no group has ten rows and two classes.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> y, group = rng.integers(2, size=80), np.arange(80) % 2
-    >>> one = np.where(y == 1, 0.8, 0.3) + rng.normal(scale=0.1, size=80)
-    >>> one[group == 1] = 1 - one[group == 1]
-    >>> [(found.group, found.order) for found in switched_groups(np.c_[1 - one, one], y, group)]
-    [(1, (1, 0))]
+    Class probabilities (n, K) are of rows that did not train the model; true classes and groups
+    (n,) are codes. A group needs ten rows and two classes to be looked at.
     """
     prob, y, group = np.asarray(prob, dtype=np.float64), np.asarray(y), np.asarray(group)
     looked = [g for g in np.unique(group).tolist() if _enough(y[group == g])]

@@ -25,18 +25,8 @@ class HarmonicMean:
     AUROC alone if some group x class cell is empty; the mean log likelihood if a whole class is
     empty. NaN only for NaN probabilities or no row at all.
 
-    Parameters
-    ----------
-    aueoc : callable
-        ``odds_over_threshold`` (the paper's), ``odds_over_fpr`` (rank-based) or
-        ``predictive_values_over_fpr`` (released code) of ``alignset.evaluate.ranked``.
-
-    Examples
-    --------
-    >>> prob = torch.tensor([0.9, 0.2, 0.5, 0.2])
-    >>> y, group = torch.tensor([1, 0, 1, 0]), torch.tensor([0, 0, 1, 1])
-    >>> HarmonicMean()(torch.stack([1 - prob, prob], -1), y, group, y >= 0, n_groups=2)
-    tensor(0.8889)
+    ``aueoc`` is ``odds_over_threshold`` (the paper's), ``odds_over_fpr`` (rank-based) or
+    ``predictive_values_over_fpr`` (released code) of ``alignset.evaluate.ranked``.
     """
 
     aueoc: RankedMetric = odds_over_threshold
@@ -61,13 +51,6 @@ class LogLikelihood:
     """Mean log probability of the true label: varies less over few rows than a rank does.
 
     Finite for probability 0, which counts as the smallest positive number.
-
-    Examples
-    --------
-    >>> prob = torch.tensor([[0.5, 0.5], [0.25, 0.75]])
-    >>> y, group = torch.tensor([0, 1]), torch.tensor([0, 0])
-    >>> LogLikelihood()(prob, y, group, y >= 0, n_groups=1)
-    tensor(-0.4904)
     """
 
     def __call__(

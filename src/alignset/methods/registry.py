@@ -6,16 +6,17 @@ Clean labels, the bound the paper compares with, is not here: it is ``Standard()
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import isabstract
+from pathlib import Path
 from pkgutil import iter_modules
 
 from alignset.methods.base import Method
-from alignset.methods.references import REFERENCES, Reference
 
 
 def _find() -> dict[str, type[Method]]:
@@ -64,19 +65,45 @@ def get_method(name: str) -> type[Method]:
 
 
 @dataclass(frozen=True)
+class Reference:
+    """One entry of ``references.bib``, the papers behind the methods; ``text`` is its BibTeX."""
+
+    key: str
+    kind: str
+    text: str
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """Author, title and the like, by name."""
+        return dict(re.findall(r"^ *(\w+) *= *\{(.*)\},?$", self.text, re.MULTILINE))
+
+    @property
+    def year(self) -> int:
+        """Year of publication."""
+        return int(self.fields["year"])
+
+    @property
+    def short(self) -> str:
+        """Who wrote it, as in running text."""
+        family = [name.split(",")[0].strip("{}") for name in self.fields["author"].split(" and ")]
+        return " & ".join(family) if len(family) < 3 else f"{family[0]} et al."
+
+
+_entries = re.finditer(  # each ends with a brace that has a line of its own
+    r"^@(\w+)\{([^,]+),.*?^\}",
+    Path(__file__).with_name("references.bib").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
+REFERENCES = {found[2]: Reference(found[2], found[1], found[0]) for found in _entries}
+"""Key -> entry; ``alignset`` is this software."""
+
+
+@dataclass(frozen=True)
 class Description:
     """What to know of a method before choosing it.
 
-    Attributes
-    ----------
-    name, title, paper, assumes : str
-    year : int
-    alignment : str
-        Whether it "needs" reviewed rows, "takes" them where there are some, or neither ("no").
-    groups : str
-        Whether it uses groups: "yes", "no", or as an "option".
-    keys : tuple of str
-        Of its papers in ``REFERENCES``.
+    ``alignment`` says whether it "needs" reviewed rows, "takes" them where there are some, or
+    neither ("no"); ``groups`` whether it uses groups: "yes", "no", or as an "option".
 
     Examples
     --------

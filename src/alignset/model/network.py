@@ -14,7 +14,7 @@ from alignset.engine.ensemble import Ensemble
 from alignset.engine.rows import Kind
 from alignset.methods import Method
 from alignset.methods.registry import METHODS
-from alignset.rows.scale import Scale
+from alignset.rows.features import Scale
 from alignset.stack import MLP, NetShape
 
 Arrays = dict[str, NDArray[Any]]

@@ -31,10 +31,6 @@ def flip_uniform(
         Number of classes; by default as many as ``y`` shows.
     random_state : int, Generator or None
 
-    Returns
-    -------
-    Noise
-
     Examples
     --------
     >>> noise = flip_uniform([0, 1, 2, 0, 1, 2], rate=0.5, random_state=1)
@@ -62,10 +58,6 @@ def flip_by_group(
         Group codes ``0..G-1``, none of them empty; None is one group.
     rate : float or sequence of G floats in [0, 1)
         Probability of a flip in each group. Rows are flipped independently.
-
-    Returns
-    -------
-    Noise
 
     Examples
     --------
@@ -95,10 +87,6 @@ def flip_by_class(
     matrix : float array of shape (K, K)
         ``matrix[i, j]`` is the probability that class ``i`` is observed as class ``j``; rows sum
         to 1 and each diagonal entry is positive.
-
-    Returns
-    -------
-    Noise
 
     Examples
     --------

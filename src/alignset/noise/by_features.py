@@ -29,13 +29,13 @@ def flip_by_features(
 ) -> Noise:
     """Flip, within each group, the rows whose feature score is highest.
 
+    Flips are a function of features and group, so ``probability`` of the result is 0 or 1.
+
     Parameters
     ----------
-    y : int array of shape (n,)
-        True class codes; not changed.
+    y, group, n_classes
+        As in :func:`flip_by_group`.
     X : float array or scipy sparse matrix of shape (n, D)
-    group : int array of shape (n,), optional
-        Group codes ``0..G-1``, none of them empty.
     rate : float or sequence of G floats in [0, 1)
         Share of each group to flip. Exactly ``round(rate * n_g)`` rows are; equal scores are
         told apart by row order.
@@ -43,15 +43,8 @@ def flip_by_features(
         w_m of the paper; by default drawn from N(0, 0.33), 0.33 being the standard deviation.
     lowest : bool, default=False
         Flip the rows of lowest score instead, as the authors' released code does.
-    n_classes : int, optional
-        Number of classes; by default as many as ``y`` shows.
     random_state : int, Generator or None
         Used for the coefficients that were not passed, and for target classes when K > 2.
-
-    Returns
-    -------
-    Noise
-        Its ``probability`` is 0 or 1: the flip is a function of the features and the group.
 
     Notes
     -----

@@ -33,19 +33,7 @@ Ints = NDArray[np.int64]
 def find_distinct(rows: Part) -> tuple[Ints, Floats]:
     """Find one copy of each row, in an order that no longer depends on how they came.
 
-    Returns
-    -------
-    first : int array
-        Position of one copy of each distinct row.
-    weight : float array
-        That of its copies together, scaled to a mean of one.
-
-    Examples
-    --------
-    >>> y = np.array([0, 1, 0])
-    >>> first, weight = find_distinct(Part(np.array([[1.0], [2.0], [1.0]]), y, y, 0 * y))
-    >>> sorted(weight.tolist())
-    [0.666..., 1.333...]
+    Returned are its position and the weight of its copies together, scaled to a mean of one.
     """
     codes = [rows.y_seen, rows.y_true, rows.group]
     # rows that were not equally likely to be reviewed, or belong to two people, are two rows
@@ -96,13 +84,6 @@ class Division:
         Without folds: share of the reviewed rows that validate.
     review_weights : "cells" or "classifier", optional
         How P(reviewed) is estimated, for rows to count by; ``rows.probability`` comes first.
-
-    Examples
-    --------
-    >>> y = np.arange(8) % 2
-    >>> part = Part(np.eye(8), y, y, 0 * y)
-    >>> [len(p.validation) for p in Division(folds=4).problems(part, 2, 1, seed=0)]
-    [2, 2, 2, 2]
     """
 
     folds: int | None = None

@@ -1,23 +1,22 @@
-"""Features as they are computed with: numbers of one type, dense or CSR, without gaps."""
+"""Features as they are computed with: finite numbers of one type, and their scale."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy.sparse
+from numpy.typing import NDArray
 
-
-def as_float32(X: Any) -> Any:
-    """Return a float32 ndarray, or CSR matrix if ``X`` is sparse, and check that it is finite."""
-    return as_float(X, np.float32)
+Floats = NDArray[np.float64]
 
 
 def as_float(X: Any, dtype: Any) -> Any:
     """Return an ndarray, or CSR matrix if ``X`` is sparse, of floats that are finite."""
     try:
         with np.errstate(over="ignore"):
-            if sparse.issparse(X):
+            if scipy.sparse.issparse(X):
                 features = X.tocsr().astype(dtype)
             elif hasattr(X, "iloc"):  # a DataFrame of pandas, which need not be imported for this
                 features = X.to_numpy(dtype=dtype, na_value=np.nan)
@@ -29,11 +28,63 @@ def as_float(X: Any, dtype: Any) -> Any:
         ) from None
     if features.ndim != 2:
         raise ValueError(f"X must have rows and columns, got shape {features.shape}.")
-    bad = ~np.isfinite(features.data if sparse.issparse(X) else features)
+    bad = ~np.isfinite(features.data if scipy.sparse.issparse(X) else features)
     if bad.any():
-        row = features.tocoo().row[bad.argmax()] if sparse.issparse(X) else bad.any(1).argmax()
+        row = (
+            features.tocoo().row[bad.argmax()] if scipy.sparse.issparse(X) else bad.any(1).argmax()
+        )
         raise ValueError(
             f"X holds {bad.sum()} NaN or infinite values (in {features.dtype}), first in row "
             f"{row}; impute or drop them first."
         )
     return features
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """What is subtracted from features, and what they are then divided by: both (D,).
+
+    Sparse features are divided only.
+    """
+
+    centre: Floats
+    spread: Floats
+
+    def __call__(self, X: Any) -> Any:
+        """Return scaled features in double precision."""
+        if scipy.sparse.issparse(X):
+            return (X @ scipy.sparse.diags_array(1.0 / self.spread)).tocsr()
+        return (X - self.centre) / self.spread
+
+    def trained_rows(self, X: Any, rows: NDArray[np.int64]) -> Any:
+        """Return ``X[rows]`` scaled, in the precision of training."""
+        if scipy.sparse.issparse(X):
+            return self(X[rows]).astype(np.float32)
+        out = np.empty((len(rows), X.shape[1]), dtype=np.float32)
+        for at in _blocks(len(rows)):
+            out[at] = self(X[rows[at]])
+        return out
+
+
+def no_scale(n_features: int) -> Scale:
+    """Return the scale that leaves features as they are."""
+    return Scale(np.zeros(n_features), np.ones(n_features))
+
+
+def learn_scale(X: Any, rows: NDArray[np.int64], weight: Floats) -> Scale:
+    """Scale ``X[rows]`` to mean 0 and standard deviation 1, sparse features to maximum 1."""
+    centre = np.zeros(X.shape[1])
+    if scipy.sparse.issparse(X):
+        spread = abs(X).max(axis=0).toarray().reshape(-1)
+    else:  # block by block: a copy of a large table is what there may be no memory for
+        blocks = [(rows[at], weight[at]) for at in _blocks(len(rows))]
+        centre = sum(w @ X[r] for r, w in blocks) / weight.sum()
+        square = sum(w @ (X[r] - centre) ** 2 for r, w in blocks)
+        spread = np.sqrt(square / weight.sum())
+    # a constant column's mean is off by rounding, which must not become its unit
+    rounding = len(weight) * np.finfo(np.float64).eps * abs(centre)
+    return Scale(centre, np.where(spread > rounding, spread, 1.0))
+
+
+def _blocks(n: int, size: int = 1 << 16) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, n, size)]

@@ -61,19 +61,8 @@ def review_strata(group: Codes, y_seen: Codes, y_true: Codes) -> Codes:
 def assign_folds(strata: Codes, n_folds: int, seed: int, units: Codes | None = None) -> Codes:
     """Deal rows into folds, evenly over strata, and return the fold of each: -1 where not dealt.
 
-    Parameters
-    ----------
-    strata : int array of shape (n,)
-        -1 for rows that are not dealt.
-    n_folds, seed : int
-    units : int array of shape (n,), optional
-        Whom each row belongs to. A unit is dealt whole, in the stratum of the first of its rows
-        that has one; its other rows come along.
-
-    Examples
-    --------
-    >>> assign_folds(np.array([0, 0, 1, 1, -1]), 2, seed=0)
-    array([ 0,  1,  1,  0, -1])
+    Rows of stratum -1 are not dealt. A unit is dealt whole, in the stratum of the first of its rows
+    that has one; its other rows come along.
     """
     rows = np.flatnonzero(strata >= 0)
     units = np.arange(len(strata)) if units is None else units

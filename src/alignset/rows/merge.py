@@ -29,17 +29,8 @@ def merge_rows(
 
     Returns
     -------
-    first : int array
-        Position of one copy of each distinct row.
-    total : float array
-        Summed weight of its copies.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])
-    >>> first, total = merge_rows(X, np.zeros((3, 1), dtype=int), np.ones(3))
-    >>> sorted(zip(X[first, 0].tolist(), total.tolist()))
-    [(1.0, 2.0), (3.0, 1.0)]
+    first, total : arrays
+        Position of one copy of each distinct row, and the summed weight of its copies.
     """
     keys = np.stack([_hash_features(X), _hash_codes(codes)])
     # the weights of copies are sorted too: the last bit of a sum depends on its order

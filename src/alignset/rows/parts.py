@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from alignset.labels import UNREVIEWED
-from alignset.rows.features import as_float32
+from alignset.rows.features import as_float
 from alignset.rows.problem import Part, Problem
 from alignset.rows.review import Mask, hold_out, pick, review_counts
 from alignset.rows.table import Table
@@ -72,24 +72,23 @@ def split(
     >>> int(problem.train.reviewed.sum())
     40
     """
-    seen = _observed(table, y_seen)
-    _check_codes(table, seen)
-    seen, group = seen.astype(np.int64), table.group.astype(np.int64)
+    seen, group = _observed(table, y_seen), table.group.astype(np.int64)
     units = units_of(group, table.individuals, table.n_groups)
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4)]
 
     tested = _test_units(table, units, test, streams[0])
     kept = ~tested if n_train is None else _keep(~tested, n_train, streams[1])
     reviewed = _review_units(table, units, kept, share, composition, streams[2])
-    held = _hold_out(units, reviewed, validation, streams[3])
+    held = np.zeros_like(reviewed)
+    if validation is not None:
+        held = hold_out(units.group, reviewed, share=validation, random_state=streams[3])
     trained = kept & ~held
     features = _features(table.X, pipeline, trained[units.of_row])
 
     def part(chosen: Mask) -> Part:
         rows = np.flatnonzero(chosen[units.of_row])
-        y_true = np.where(
-            (reviewed | tested)[units.of_row[rows]], table.y[rows], np.int64(UNREVIEWED)
-        )
+        known = (reviewed | tested)[units.of_row[rows]]
+        y_true = np.where(known, table.y[rows], np.int64(UNREVIEWED))
         unit = None if len(units.group) == len(group) else units.of_row[rows]
         return Part(features[rows], seen[rows], y_true, group[rows], unit=unit)
 
@@ -109,7 +108,7 @@ def _features(X: Any, pipeline: Any, trained: Mask) -> Any:
     """Return all rows as float32; a pipeline learns from the training rows alone."""
     if pipeline is not None:
         X = pipeline.fit(X.iloc[np.flatnonzero(trained)]).transform(X)
-    return as_float32(X)
+    return as_float(X, np.float32)
 
 
 def _observed(table: Table, y_seen: Any) -> Codes:
@@ -124,7 +123,8 @@ def _observed(table: Table, y_seen: Any) -> Codes:
         raise ValueError(
             f"y_seen has {len(seen)} entries but X has {len(table)} rows; pass one per row."
         )
-    return seen
+    _check_codes(table, seen)
+    return seen.astype(np.int64)
 
 
 def _check_codes(table: Table, seen: Codes) -> None:
@@ -169,14 +169,6 @@ def _test_units(table: Table, units: Units, test: float | None, rng: np.random.G
             f"table {table.name!r}; an individual may be in one part only, so drop or move them."
         )
     return tested
-
-
-def _hold_out(
-    units: Units, reviewed: Mask, validation: float | None, rng: np.random.Generator
-) -> Mask:
-    if validation is None:
-        return np.zeros_like(reviewed)
-    return hold_out(units.group, reviewed, share=validation, random_state=rng)
 
 
 def _keep(candidates: Mask, n_train: int, rng: np.random.Generator) -> Mask:

@@ -22,7 +22,7 @@ def draw_review(
     individuals: Any = None,
     random_state: int | np.random.Generator | None,
 ) -> Mask:
-    """Choose at random which rows are reviewed: the alignment set A.
+    """Choose at random which rows are reviewed: the alignment set A, as a mask of shape (n,).
 
     Parameters
     ----------
@@ -38,10 +38,6 @@ def draw_review(
         Who each row belongs to. Whole individuals are then chosen, and shares count them.
     random_state : int, Generator or None
         For the same integer, a larger ``share`` reviews the same rows and some more.
-
-    Returns
-    -------
-    bool array of shape (n,)
 
     Examples
     --------
@@ -69,20 +65,12 @@ def hold_out(
 
     Parameters
     ----------
-    group : int array of shape (n,)
-        Group codes ``0..G-1``.
+    group, individuals, random_state
+        As in :func:`draw_review`; all reviewed rows of one individual go to one side.
     reviewed : bool array of shape (n,)
-        Which rows are in the alignment set.
+        Which rows are in the alignment set; the result is True on part of them.
     share : float in (0, 1), default=0.5
         Share to hold out. A group with two or more reviewed rows keeps at least one on each side.
-    individuals : array of shape (n,), optional
-        Who each row belongs to: all reviewed rows of one individual go to one side.
-    random_state : int, Generator or None
-
-    Returns
-    -------
-    bool array of shape (n,)
-        True on rows that validate; a subset of ``reviewed``.
 
     Examples
     --------

@@ -118,13 +118,7 @@ def _estimated(rows: Part) -> Weights:
 
 
 def check_probability(probability: Any, reviewed: NDArray[np.bool_]) -> Weights:
-    """Return selection probabilities, one per row; only those of reviewed rows must make sense.
-
-    Examples
-    --------
-    >>> check_probability([0.5, np.nan], np.array([True, False]))
-    array([0.5, nan])
-    """
+    """Return selection probabilities, one per row; only those of reviewed rows must make sense."""
     values = np.asarray(probability, dtype=np.float64)
     if values.shape != reviewed.shape:
         raise ValueError(

@@ -15,15 +15,7 @@ from alignset.labels import check_complete
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Units, each with its group, and the unit of every row.
-
-    Parameters
-    ----------
-    of_row : int array of shape (n,)
-    group : int array of shape (U,)
-    sizes : int array of shape (G,)
-        Number of units in each group.
-    """
+    """The unit of every row (n,), the group of every unit (U,), and the units of each group."""
 
     of_row: Codes
     group: Codes

@@ -16,19 +16,7 @@ from alignset.stack.random import Draws
 from alignset.stack.reduce import group_sums, mean_rows
 
 __all__ = [
-    "MLP",
-    "Backbone",
-    "Draws",
-    "Grid",
-    "Module",
-    "Net",
-    "NetShape",
-    "StackedAdam",
-    "binary_cross_entropy",
-    "cross_entropy",
-    "group_sums",
-    "log_softmax",
-    "marginal_cross_entropy",
-    "mean_rows",
-    "softmax",
-]
+    "MLP", "Backbone", "Draws", "Grid", "Module", "Net", "NetShape", "StackedAdam",
+    "binary_cross_entropy", "cross_entropy", "group_sums", "log_softmax", "marginal_cross_entropy",
+    "mean_rows", "softmax"
+]  # fmt: skip

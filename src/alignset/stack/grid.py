@@ -49,15 +49,7 @@ class Grid:
 
     @classmethod
     def packed(cls, running: NDArray[np.bool_]) -> Grid:
-        """Pack the running replicas, ``running`` (P, C), into the cheapest grid.
-
-        Examples
-        --------
-        >>> running = np.array([[True, False, True], [False, False, True]])
-        >>> grid = Grid.packed(running)
-        >>> grid.problem, grid.config.tolist(), grid.used.tolist()
-        (array([0, 0, 1]), [[0], [2], [2]], [[True], [True], [True]])
-        """
+        """Pack the running replicas, ``running`` (P, C), into the cheapest grid."""
         counts = running.sum(1)
         widths = np.arange(1, counts.max() + 1)
         rows = -(-counts[:, None] // widths)  # (P, widths)

@@ -36,17 +36,9 @@ def softmax(logits: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
-    """-log p_y per row.
+    """-log p_y per row (..., B), of logits (..., B, K) and int64 labels (..., B).
 
-    Parameters
-    ----------
-    logits : Tensor of shape (..., B, K)
-    y : int64 Tensor of shape (..., B), broadcastable
-        A code outside 0..K-1 gives a finite value that means nothing: the caller masks such rows.
-
-    Returns
-    -------
-    Tensor of shape (..., B)
+    A code outside 0..K-1 gives a finite value that means nothing: the caller masks such rows.
 
     Examples
     --------
@@ -81,15 +73,7 @@ def binary_cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
 def marginal_cross_entropy(logits: Tensor, likelihood: Tensor) -> Tensor:
     """-log sum_k p_k l_k per row: cross entropy of something seen, the class being hidden.
 
-    Parameters
-    ----------
-    logits : Tensor of shape (..., B, K)
-    likelihood : Tensor of shape (..., B, K), broadcastable
-        l_k = P(what was seen | class k); floored at ``MIN_LIKELIHOOD``.
-
-    Returns
-    -------
-    Tensor of shape (..., B)
+    l_k = P(what was seen | class k) (..., B, K) is floored at ``MIN_LIKELIHOOD``.
 
     Examples
     --------

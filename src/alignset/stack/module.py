@@ -49,11 +49,13 @@ class Module(Backbone):
             for name in copies[0]
         }
 
-    def _call(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
+    def apply(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
+        """Return the outputs (Q, C, B, K)."""
         # the skeleton only lends its forward; its own weights are replaced by ``params``
         skeleton = _skeleton(self.factory, shape)
         dense = [b.dense() if isinstance(b, SparseRows) else b for b in blocks]
-        x = torch.cat([b.expand(*_leading(blocks), *b.shape[2:]) for b in dense], dim=-1)
+        leading = [max(b.shape[axis] for b in dense) for axis in (0, 1)]
+        x = torch.cat([b.expand(*leading, *b.shape[2:]) for b in dense], dim=-1)
 
         def one(p: Params, rows: Tensor) -> Tensor:
             out: Tensor = functional_call(skeleton, p, (rows,))
@@ -62,10 +64,6 @@ class Module(Backbone):
         if x.shape[1] == 1:
             return vmap(vmap(one, in_dims=(0, None)), in_dims=(0, 0))(params, x[:, 0])
         return vmap(vmap(one))(params, x)
-
-    def apply(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
-        """Return the outputs (Q, C, B, K)."""
-        return self._call(shape, params, blocks)
 
     def features(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Refuse: a foreign module does not say which layer is the last hidden one."""
@@ -82,7 +80,7 @@ class Module(Backbone):
         # not torch.func.jvp, which warns of its own use of torch.jit
         leaves = {k: v.detach().requires_grad_(True) for k, v in params.items()}
         with torch.enable_grad():
-            out = self._call(shape, leaves, blocks)
+            out = self.apply(shape, leaves, blocks)
             cotangent = torch.zeros_like(out, requires_grad=True)
             grads = torch.autograd.grad(
                 out, list(leaves.values()), cotangent, create_graph=True, materialize_grads=True
@@ -125,7 +123,3 @@ def _build(factory: Factory, shape: NetShape, seed: int) -> nn.Module:
                 "running statistics; use LayerNorm, or regularise with l2."
             )
     return module
-
-
-def _leading(blocks: tuple[Block, ...]) -> tuple[int, int]:
-    return max(b.shape[0] for b in blocks), max(b.shape[1] for b in blocks)

@@ -8,12 +8,7 @@ from alignset.stack.kernels import on
 
 
 def mean_rows(values: Tensor, weight: Tensor) -> Tensor:
-    """Weighted mean over rows; zero where nothing has weight.
-
-    Parameters
-    ----------
-    values : Tensor of shape (..., B)
-    weight : Tensor of shape (..., B), broadcastable, non-negative
+    """Weighted mean over rows, (..., B) -> (...); zero where nothing has weight.
 
     Examples
     --------

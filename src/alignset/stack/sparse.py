@@ -34,21 +34,9 @@ def worth_it(matrix: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Rows of Q problems as sparse matrices; stands for a dense block (Q, 1, B, D).
+    """Rows of Q problems as CSC matrices (B, D); stands for a dense block (Q, 1, B, D).
 
-    Parameters
-    ----------
-    columns : list of CSC matrices of shape (B, D)
-    device : torch.device
-        Where products end up; matrices are sent there when they are used.
-
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> identity = scipy.sparse.csc_matrix(np.eye(3, dtype=np.float32))
-    >>> rows = SparseRows([identity], torch.device("cpu"))
-    >>> rows.shape, rows.dense()[0, 0, 1]
-    (torch.Size([1, 1, 3, 3]), tensor([0., 1., 0.]))
+    Products end up on ``device``; matrices are sent there when they are used.
     """
 
     columns: list[Any]

@@ -19,16 +19,7 @@ _active = threading.local()
 
 @contextmanager
 def team(size: int) -> Iterator[None]:
-    """Let :func:`share` use ``size`` threads inside this block, this thread being one of them.
-
-    Examples
-    --------
-    >>> done = []
-    >>> with team(2):
-    ...     share(done.append, 3)
-    >>> sorted(done)
-    [0, 1, 2]
-    """
+    """Let :func:`share` use ``size`` threads inside this block, this thread being one of them."""
     before = getattr(_active, "team", None)
     # a pool starts no thread before there is work for it
     with ThreadPoolExecutor(

@@ -94,13 +94,7 @@ def on(where: device) -> Kernels:
 
 
 def which(where: str = "cpu") -> str:
-    """Say whose kernels compute on a device: "c", "triton" or "torch".
-
-    Examples
-    --------
-    >>> which() in ("c", "torch")
-    True
-    """
+    """Say whose kernels compute on a device: "c", "triton" or "torch"."""
     return type(on(device(where))).__name__.lower()
 
 
