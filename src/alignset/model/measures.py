@@ -17,13 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.evaluate import (
-    EmptyCellWarning,
-    Interval,
-    bootstrap,
-    equalized_odds,
-    group_curves,
-)
+from alignset.evaluate import EmptyCellWarning, Interval, bootstrap, equalized_odds, group_curves
 from alignset.evaluate.calibration import equal_parts
 from alignset.evaluate.intervals import bootstrap_mean
 from alignset.evaluate.proportion import kish_size, wilson
