@@ -17,8 +17,8 @@ from alignset.estimator.as_model import network_of
 from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
 from alignset.fitting.compare import Comparison, can_compare, compare, expected_of
 from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
-from alignset.fitting.keep import MIN_CELL, keep_evaluation, small_groups
 from alignset.methods.registry import SIMPLE, describe
+from alignset.model.evaluation import MIN_CELL, keep_evaluation, small_groups
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
 from alignset.review.waves import design_of

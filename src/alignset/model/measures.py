@@ -21,7 +21,9 @@ from alignset.evaluate import EmptyCellWarning, Interval, bootstrap, equalized_o
 from alignset.evaluate.calibration import equal_parts
 from alignset.evaluate.intervals import bootstrap_mean
 from alignset.evaluate.proportion import kish_size, wilson
-from alignset.model.evaluation import Codes, Evaluation, Floats
+from alignset.labels import Codes
+from alignset.model.evaluation import Evaluation
+from alignset.tables.targets import Floats
 
 THRESHOLDS = np.linspace(0, 1, 101)
 BINS = 5

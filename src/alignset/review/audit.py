@@ -19,9 +19,9 @@ from alignset.review.sample import next_wave, open_rows
 from alignset.review.sheet import Sheet, make_sheet, row_ids
 from alignset.review.verdict import EmptyCell, Verdict, judge
 from alignset.review.waves import design_of
-from alignset.tables.cells import Cells, read_cells
 from alignset.tables.columns import Columns
 from alignset.tables.files import check_columns
+from alignset.tables.targets import Cells, read_cells
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

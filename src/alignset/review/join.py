@@ -11,8 +11,8 @@ import pandas as pd
 
 from alignset.labels import is_missing
 from alignset.review.sheet import CANNOT_TELL, DESIGN, REVIEWED, ROW, Reviews, id_text, row_ids
-from alignset.tables.cells import read_labels
 from alignset.tables.files import check_columns
+from alignset.tables.targets import read_labels
 
 
 @dataclass(frozen=True, eq=False)

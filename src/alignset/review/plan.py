@@ -12,7 +12,7 @@ import pandas as pd
 
 from alignset.evaluate.proportion import IntervalRule, effective_size, expected_half_width, wilson
 from alignset.review.design import Allocation, Floats, Ints, allocate, proportional
-from alignset.tables.cells import Cells, guessed_rates, read_cells
+from alignset.tables.targets import Cells, guessed_rates, read_cells
 
 SMALL_SHARE, LEAST_GROUP, MOST_GROUP = 0.03, 0.20, 0.80
 """What Tjandra and Wiens (2023) saw: worse at alignment sets of this share of the training rows

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from alignset.review.design import Allocation, allocate, draw_stratified, proportional
 from alignset.review.sheet import WAVE, Sheet, make_sheet
-from alignset.tables.cells import guessed_rates, read_cells
 from alignset.tables.files import check_columns
+from alignset.tables.targets import guessed_rates, read_cells
 
 
 def sample(
