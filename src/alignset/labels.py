@@ -41,26 +41,11 @@ class LabelSwitchWarning(UserWarning):
 
 @dataclass(frozen=True)
 class EncodedLabels:
-    """Labels as class codes ``0..K-1``.
+    """Labels as class codes ``0..K-1``."""
 
-    Parameters
-    ----------
-    classes : array of shape (K,)
-        The labels as they were passed, sorted; code ``k`` stands for ``classes[k]``.
-    y_seen : int array of shape (n,)
-        Observed class code.
-    y_true : int array of shape (n,)
-        True class code; ``UNREVIEWED`` (-1) where nobody looked.
-
-    Examples
-    --------
-    >>> EncodedLabels(np.array(["no", "yes"]), np.array([0, 1]), np.array([1, -1])).reviewed
-    array([ True, False])
-    """
-
-    classes: NDArray[Any]
-    y_seen: Codes
-    y_true: Codes
+    classes: NDArray[Any]  # (K,), the labels as they were passed, sorted; code k is classes[k]
+    y_seen: Codes  # (n,), observed
+    y_true: Codes  # (n,), UNREVIEWED where nobody looked
 
     @property
     def reviewed(self) -> NDArray[np.bool_]:
@@ -69,13 +54,7 @@ class EncodedLabels:
 
 
 def is_missing(values: Any) -> NDArray[np.bool_]:
-    """Tell which entries are missing: NaN, None, ``pd.NA``, ``NaT`` or masked.
-
-    Examples
-    --------
-    >>> is_missing(["yes", None, float("nan"), "no"])
-    array([False,  True,  True, False])
-    """
+    """Tell which entries are missing: NaN, None, ``pd.NA``, ``NaT`` or masked."""
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.getmaskarray(values) | is_missing(values.data)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biu":
@@ -98,25 +77,13 @@ def check_complete(
 
 
 def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> EncodedLabels:
-    """Encode observed and true labels as class codes ``0..K-1``.
+    """Encode observed and true labels, both (n,), as class codes ``0..K-1``.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Observed labels: strings, booleans or whole numbers, in a list, NumPy array, pandas or
-        polars column. None may be missing. -1 is a class like any other.
-    y_true : array-like of shape (n,), optional
-        True labels, missing (NaN, None, ``pd.NA`` or masked) where a row was not reviewed. A
-        float 1.0 matches an integer 1 and a boolean True, because a missing entry turns those
-        into floats.
-    column : str, optional
-        The column of a table that ``y`` is, for messages.
-
-    Returns
-    -------
-    EncodedLabels
-        ``classes`` are sorted and of the type of ``y``; a class that occurs only in ``y_true``
-        is among them.
+    Labels are strings, booleans or whole numbers, in a list, NumPy array, pandas or polars column;
+    -1 is a class like any other. ``y_true`` is missing where a row was not reviewed; a float 1.0
+    in it matches an integer 1 and a boolean True, because a missing entry turns those into floats.
+    Classes are of the type of ``y``, those that occur only in ``y_true`` among them. ``column`` is
+    the column of a table that ``y`` is, for messages.
 
     Examples
     --------
@@ -148,38 +115,21 @@ def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> E
     return EncodedLabels(classes, codes[:n], y_codes)
 
 
-def encode_known(
-    y: Any, classes: Any, name: str = "y", *, column: str | None = None, gaps: bool = False
-) -> Codes:
+def encode_known(y: Any, classes: Any, *, column: str | None = None, gaps: bool = False) -> Codes:
     """Encode further labels with classes that are already known; refuse any other label.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels; a float 1.0 matches an integer 1 and a boolean True.
-    classes : array of shape (K,)
-        Code ``k`` stands for ``classes[k]``.
-    name : str, default="y"
-        What a message calls ``y``.
-    column : str, optional
-        The column of a table that ``y`` is, for messages.
-    gaps : bool, default=False
-        Whether labels may be missing; they become ``UNREVIEWED``.
-
-    Examples
-    --------
-    >>> encode_known(["yes", None], ["no", "yes"], gaps=True)
-    array([ 1, -1])
+    A float 1.0 matches an integer 1 and a boolean True. With ``gaps``, labels may be missing and
+    become ``UNREVIEWED``. ``column`` is the column of a table that ``y`` is, for messages.
     """
     missing = is_missing(y)
-    present = _present(y, missing, _place(name, column)[0]).tolist()
+    present = _present(y, missing, _place("y", column)[0]).tolist()
     missing = missing.reshape(-1)
     if not gaps:
-        check_complete(missing, name, "every row needs a label", column=column)
+        check_complete(missing, "y", "every row needs a label", column=column)
     place = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
     unknown = next((i for i, label in enumerate(present) if label not in place), None)
     if unknown is not None:
-        what, row = _place(name, column, int(np.flatnonzero(~missing)[unknown]))
+        what, row = _place("y", column, int(np.flatnonzero(~missing)[unknown]))
         empty = ", and rows that were not reviewed are left empty" if gaps else ""
         raise ValueError(
             f"{what} holds {present[unknown]!r} in {row}, which is no known label; known labels "
@@ -193,23 +143,11 @@ def encode_known(
 def encode_groups(
     groups: Any, n: int, *, columns: Sequence[str] | None = None
 ) -> tuple[NDArray[Any], Codes]:
-    """Encode groups as codes ``0..G-1``, next to what each code stands for.
+    """Return the sorted group values (G,), as they were passed, and the code of each row (n,).
 
-    Parameters
-    ----------
-    groups : array-like of shape (n,) or (n, m), or None
-        Group of each row. Several columns mean their intersections, named ``"a & b"``; only
-        intersections that occur become groups. None is one group, named ``"all"``.
-    n : int
-        Number of rows there should be.
-    columns : sequence of m str, optional
-        The columns of a table that ``groups`` are, for messages.
-
-    Returns
-    -------
-    names : array of shape (G,)
-        Sorted group values, as they were passed.
-    codes : int array of shape (n,)
+    Several columns, (n, m), mean their intersections, named ``"a & b"``; only those that occur
+    become groups. None is one group, named ``"all"``. ``columns`` are what the m columns are called
+    in a table, for messages.
 
     Examples
     --------
@@ -258,12 +196,7 @@ def _present(values: Any, missing: NDArray[np.bool_], name: str) -> NDArray[Any]
     return _plain(values, ~missing)
 
 
-_NARROW = {
-    "boolean": np.bool_,
-    "integer": np.int64,
-    "floating": np.float64,
-    "mixed-integer-float": np.float64,
-}
+_NARROW = {"boolean": bool, "integer": np.int64, "floating": float, "mixed-integer-float": float}
 
 
 def _plain(values: Any, present: NDArray[np.bool_]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from alignset.fitting import held_out
 from alignset.fitting.compare import compare, expected_of
 from alignset.fitting.fit import fit_table
 from alignset.fitting.held_out import Settings, score_held_out
-from alignset.fitting.keep import keep_evaluation, small_groups
+from alignset.model.evaluation import keep_evaluation, small_groups
 from alignset.model.folder import load_model, save_model
 from alignset.rows.folds import assign_folds
 from alignset.tables.columns import choose_columns

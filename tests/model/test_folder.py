@@ -277,10 +277,7 @@ def test_several_members_are_saved_as_one_model(tmp_path, name):
     assert model.manifest["schema"] == 2
     np.testing.assert_allclose(model.predict_proba(X), clf.predict_proba(X), atol=1e-12)
     np.testing.assert_allclose(model.label_confidence(X, y), clf.label_confidence(X, y), atol=1e-12)
-    alone = [
-        Network(model.network.fits.members([0], [m]), model.network.centre, model.network.spread)
-        for m in range(4)
-    ]
+    alone = [Network(model.network.fits.members([0], [m]), model.network.scale) for m in range(4)]
     mean = np.mean([member.probability(X) for member in alone], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
     save_model(model, tmp_path / "again")

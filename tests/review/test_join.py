@@ -6,7 +6,8 @@ import pytest
 
 from alignset.review.join import join
 from alignset.review.sample import sample
-from alignset.review.sheet import Reviews, read_reviews, write_sheet
+from alignset.review.sheet import Reviews, read_reviews
+from alignset.tables.files import write_table
 
 TABLE = pd.DataFrame({"pid": np.arange(8) + 70, "obs": [0, 1] * 4, "sex": ["f", "m", "m", "f"] * 2})
 
@@ -63,13 +64,13 @@ def test_a_second_wave_is_added_to_the_first():
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_from_sheet_to_table_and_back_through_files(tmp_path, suffix):
-    from alignset.tables.files import read_table, write_table
+    from alignset.tables.files import read_table
 
     path = tmp_path / f"t.{suffix}"
     write_table(TABLE, path)
     table = read_table(path)
     sheet = sample(table, n=4, label="obs", id="pid", random_state=0)
-    write_sheet(sheet, tmp_path / "s.csv")
+    write_table(sheet.rows, tmp_path / "s.csv")
     filled = pd.read_csv(tmp_path / "s.csv")
     filled["reviewed"] = ["1", "0", "cannot tell", "1"]
     filled.to_csv(tmp_path / "s.csv", index=False)

@@ -43,7 +43,7 @@ def test_what_is_needed_is_enough_and_one_less_is_not():
         by_hand = next(
             n
             for n in range(2, 4000)
-            if ask.half_width(sizes, module._spread(sizes, n), np.array(rates)) <= 0.06
+            if ask.half_width(sizes, module.allocate(sizes, sizes, n), np.array(rates)) <= 0.06
         )
         assert needed == by_hand
 
@@ -58,7 +58,7 @@ def test_the_search_finds_the_smallest_number_of_a_small_population(rule):
             for n in range(2, n_no + n_yes + 1)
             if rule(
                 0.5,
-                module._design_size(sizes, module._spread(sizes, n), np.full(2, 0.5)),
+                module._design_size(sizes, module.allocate(sizes, sizes, n), np.full(2, 0.5)),
                 level=0.9,
             )[1]
             <= 0.6

@@ -4,6 +4,7 @@ from sklearn.metrics import roc_auc_score
 
 from alignset.review.design import draw_systematic, inclusion_probabilities
 from alignset.review.representative import (
+    MAX_COMPARED,
     MIN_ROWS,
     choose_compared,
     two_sample_test,
@@ -99,6 +100,6 @@ def test_the_same_seed_gives_the_same_test():
 def test_a_large_table_is_compared_with_some_of_its_rows():
     rng = np.random.default_rng(0)
     rows = np.arange(10_000)
-    some = choose_compared(rows, rng, most=50)
-    assert len(np.unique(some)) == 50
-    assert choose_compared(rows[:50], rng, most=50).tolist() == list(range(50))
+    some = choose_compared(rows, rng)
+    assert len(np.unique(some)) == MAX_COMPARED
+    assert choose_compared(rows[:50], rng).tolist() == list(range(50))

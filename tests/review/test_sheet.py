@@ -10,8 +10,8 @@ from alignset.review.sheet import (
     LABEL_STUDIO_CONFIG,
     read_reviews,
     write_label_studio,
-    write_sheet,
 )
+from alignset.tables.files import write_table
 
 TABLE = pd.DataFrame(
     {"pid": np.arange(60) + 7000, "obs": ["no", "yes", "no"] * 20, "note": ['a, "b"\nc'] * 60}
@@ -40,7 +40,7 @@ def annotation(value, cancelled=False):
 
 def test_a_csv_comes_back_as_it_was_filled_in(tmp_path, sheet):
     path = tmp_path / "sheet.csv"
-    write_sheet(sheet, path)
+    write_table(sheet.rows, path)
     filled = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert filled["note"].tolist() == ['a, "b"\nc'] * 6
     filled["reviewed"] = ["yes", "no", "Cannot  tell", "", "yes", " no "]
@@ -195,14 +195,15 @@ def test_a_remark_in_a_column_without_a_name_does_not_matter(tmp_path):
 
 
 def test_a_file_that_exists_is_not_written_over(tmp_path, sheet):
-    for name, write in (("s.csv", write_sheet), ("t.json", write_label_studio)):
+    outputs = (("s.csv", write_table, sheet.rows), ("t.json", write_label_studio, sheet))
+    for name, write, what in outputs:
         path = tmp_path / name
         path.write_text("mine")
         said = f"^{re.escape(str(path))} exists; name another file, or pass --overwrite.$"
         with pytest.raises(ValueError, match=said):
-            write(sheet, path)
+            write(what, path)
         assert path.read_text() == "mine"
-        write(sheet, path, overwrite=True)
+        write(what, path, overwrite=True)
         assert path.read_text() != "mine"
     with pytest.raises(ValueError, match=r"tasks.txt must end in .json"):
         write_label_studio(sheet, tmp_path / "tasks.txt")

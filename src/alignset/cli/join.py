@@ -6,20 +6,20 @@ from pathlib import Path
 
 import click
 
-from alignset.cli.review_options import out_option, overwrite_option, table_argument
+from alignset.cli import review_options as ask
 from alignset.review.join import join
 from alignset.review.sheet import REVIEWED, read_reviews
 from alignset.tables.files import check_output, read_table, write_table
 
 
 @click.command("join")
-@click.argument("sheet", type=click.Path(path_type=Path))
-@table_argument
+@click.argument("sheet", type=ask.PATH)
+@ask.table_argument
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
 @click.option("--truth", default=REVIEWED, show_default=True, metavar="COLUMN",
               help="Where the true labels go.")  # fmt: skip
-@out_option("Table with reviews.")
-@overwrite_option
+@ask.out_option("Table with reviews.")
+@ask.overwrite_option
 def command(sheet: Path, table: Path, label: str, truth: str, out: Path, overwrite: bool) -> None:
     """Add the answers of SHEET to the TABLE it was drawn from.
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-
 import click
-from rich.console import Console
-from rich.table import Table as Grid
+import pandas as pd
 
-from alignset.methods.registry import METHODS, Description, describe
-
-FILE_WIDTH = 160
-"""Columns where no terminal says how many: one line a method."""
+from alignset.cli import review_options as ask
+from alignset.methods.registry import METHODS, describe
 
 
 @click.command("methods")
@@ -25,18 +19,8 @@ def command(as_json: bool) -> None:
     """
     found = [describe(name) for name in METHODS]
     if as_json:
-        click.echo(json.dumps([asdict(about) for about in found], indent=2))
+        ask.print_json(found)
     else:
-        _print(found)
-
-
-def _print(found: list[Description]) -> None:
-    grid = Grid("name", "paper", "year", "reviewed", "groups", "assumes", box=None, pad_edge=False)
-    for about in found:
-        grid.add_row(
-            about.name, about.paper, str(about.year), about.alignment, about.groups, about.assumes
-        )
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = FILE_WIDTH
-    console.print(grid)
+        shown = pd.DataFrame(found).astype(str).rename(columns={"alignment": "reviewed"})
+        columns = ("name", "paper", "year", "reviewed", "groups", "assumes")
+        ask.print_grid(shown, dict(zip(columns, columns, strict=True)))

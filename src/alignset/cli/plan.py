@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from alignset.cli.review_options import (
-    INTERVALS,
-    allocation_option,
-    group_option,
-    guess_option,
-    interval_option,
-    json_option,
-    level_option,
-    parse_guess,
-    plain,
-    print_grid,
-    say,
-    table_argument,
-)
+from alignset.cli import review_options as ask
 from alignset.review.plan import Plan, plan
 from alignset.tables.files import read_table
 
 
 @click.command("plan")
-@table_argument
+@ask.table_argument
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
-@group_option
+@ask.group_option
 @click.option("--precision", type=float, default=0.05, show_default=True, help="Half-width.")
-@level_option
-@guess_option
-@interval_option
+@ask.level_option
+@ask.guess_option
+@ask.interval_option
 @click.option("--budget", type=int, help="Rows that can be reviewed: what do they buy?")
-@allocation_option
+@ask.allocation_option
 @click.option("--floor", default=10, show_default=True, help="Rows of each cell at least.")
-@json_option
-def command(
-    table: Path, guess: tuple[str, ...], interval: str, as_json: bool, **options: Any
-) -> None:
+@ask.json_option
+def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Say how many rows of TABLE to review so that each group's noise rate is known.
 
     The noise rate is the share of observed labels that are wrong. "needed" holds if the guess is
@@ -48,12 +32,12 @@ def command(
     """
     label = options["label"]
     frame = read_table(table, columns=list(dict.fromkeys([label, *options["group"]])))
-    rates = parse_guess(guess, frame[label].drop_duplicates().tolist())
-    made = plan(frame, guess=rates, rule=INTERVALS[interval], **options)
+    rates = ask.parse_guess(guess, frame[label].drop_duplicates().tolist())
+    made = plan(frame, guess=rates, **options)
     if as_json:
         more = ("total", "total_at_worst", "warnings", "findings")
         told = {**vars(made), **{name: getattr(made, name) for name in more}}
-        click.echo(json.dumps(plain(told), indent=2))
+        ask.print_json(told)
     else:
         _print(made)
 
@@ -62,16 +46,16 @@ def _print(made: Plan) -> None:
     budget = {"within_budget": "budget"} if made.budget else {}
     width = {"budget_half_width": "+- with it"} if made.budget else {}
     needed = {"rows": "rows", "needed": "needed", "needed_at_worst": "at worst"}
-    print_grid(made.group_frame(), {"group": "group", **needed, **budget, **width})
-    say("")
-    print_grid(made.frame(), {"group": "group", "label": "observed", **needed, **budget})
-    say("")
-    say(
+    ask.print_grid(made.group_frame(), {"group": "group", **needed, **budget, **width})
+    ask.say("")
+    ask.print_grid(made.frame(), {"group": "group", "label": "observed", **needed, **budget})
+    ask.say("")
+    ask.say(
         f"Review {made.total} rows to know each group's noise rate within {made.precision:g} "
         f"either way ({made.level:.0%} intervals) if the guess is right, {made.total_at_worst} "
         "whatever is found."
     )
     for text in made.warnings:
-        say(f"warning: {text}")
+        ask.say(f"warning: {text}")
     for text in made.findings:
-        say(f"note: {text}")
+        ask.say(f"note: {text}")

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
-from alignset.cli.review_options import out_option, overwrite_option, table_argument
+from alignset.cli import review_options as ask
 from alignset.model.folder import load_model
 from alignset.model.predict import predict_table
 from alignset.tables.files import check_output, read_table, write_table
 
 
 @click.command("predict")
-@click.argument("model", type=click.Path(path_type=Path))
-@table_argument
-@out_option("Table to write: .csv, .tsv, .parquet or .feather.")
-@overwrite_option
+@click.argument("model", type=ask.PATH)
+@ask.table_argument
+@ask.out_option("Table to write: .csv, .tsv, .parquet or .feather.")
+@ask.overwrite_option
 def command(model: Path, table: Path, out: Path, overwrite: bool) -> None:
     """Predict the true label of every row of TABLE with the model folder MODEL.
 

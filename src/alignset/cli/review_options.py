@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,45 +15,52 @@ from rich.table import Table as Grid
 
 from alignset.evaluate.proportion import IntervalRule, clopper_pearson, wilson
 from alignset.review.design import Allocation, even, neyman, proportional
+from alignset.tables.files import plain
 
-ALLOCATIONS: Mapping[str, Allocation] = {
-    "proportional": proportional,
-    "even": even,
-    "neyman": neyman,
-}
+ALLOCATIONS: Mapping[str, Allocation] = {of.__name__: of for of in (proportional, even, neyman)}
 INTERVALS: Mapping[str, IntervalRule] = {"wilson": wilson, "exact": clopper_pearson}
 FILE_WIDTH = 160
 """Columns where no terminal says how many."""
 
-table_argument = click.argument("table", type=click.Path(path_type=Path))
-group_option = click.option("--group", multiple=True, metavar="COLUMN",
-                            help="Group column; several: intersections.")  # fmt: skip
-id_option = click.option("--id", "id_", metavar="COLUMN", help="Column that identifies a row; "
-                         "its position if left out.")  # fmt: skip
-level_option = click.option("--level", default=0.95, show_default=True,
-                            help="Coverage of intervals.")  # fmt: skip
-interval_option = click.option("--interval", type=click.Choice(list(INTERVALS)), default="wilson",
-                               show_default=True)  # fmt: skip
-allocation_option = click.option("--allocation", type=click.Choice(list(ALLOCATIONS)),
-                                 default="proportional", show_default=True,
-                                 callback=lambda _context, _option, name: ALLOCATIONS[name],
-                                 help="How rows are shared out over group x label.")  # fmt: skip
+PATH = click.Path(path_type=Path)
+
+table_argument = click.argument("table", type=PATH)
+group_option = click.option(
+    "--group", multiple=True, metavar="COLUMN", help="Group column; several: intersections."
+)
+id_option = click.option(
+    "--id", metavar="COLUMN", help="Column that identifies a row; its position if left out."
+)
+level_option = click.option(
+    "--level", default=0.95, show_default=True, help="Coverage of intervals."
+)
+interval_option = click.option(
+    "--interval", "rule", type=click.Choice(list(INTERVALS)), default="wilson", show_default=True,
+    callback=lambda _context, _option, name: INTERVALS[name],
+)  # fmt: skip
+allocation_option = click.option(
+    "--allocation", type=click.Choice(list(ALLOCATIONS)), default="proportional", show_default=True,
+    callback=lambda _context, _option, name: ALLOCATIONS[name],
+    help="How rows are shared out over group x label.",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
-seed_option = click.option("--seed", default=0, show_default=True)
-label_studio_option = click.option("--label-studio", "tasks", type=click.Path(path_type=Path),
-                                   help="Write Label Studio tasks (JSON) too.")  # fmt: skip
-show_option = click.option("--show", multiple=True, metavar="COLUMN",
-                           help="Column the reviewer sees; repeat it.")  # fmt: skip
-guess_option = click.option("--guess", multiple=True, metavar="RATE|LABEL=RATE",
-                            help="Noise rate expected, 0.2 if left out; LABEL=RATE for one "
-                            "observed label, repeated.")  # fmt: skip
+seed_option = click.option("--seed", "random_state", default=0, show_default=True)
+label_studio_option = click.option(
+    "--label-studio", "tasks", type=PATH, help="Write Label Studio tasks (JSON) too."
+)
+show_option = click.option(
+    "--show", multiple=True, metavar="COLUMN", help="Column the reviewer sees; repeat it."
+)
+guess_option = click.option(
+    "--guess", multiple=True, metavar="RATE|LABEL=RATE",
+    help="Noise rate expected, 0.2 if left out; LABEL=RATE for one observed label, repeated.",
+)  # fmt: skip
 
 
 def out_option(text: str) -> Callable[[Any], Any]:
     """Return the option that says where the result goes."""
-    path = click.Path(path_type=Path)
-    return click.option("-o", "--out", type=path, required=True, metavar="FILE", help=text)
+    return click.option("-o", "--out", type=PATH, required=True, metavar="FILE", help=text)
 
 
 def parse_guess(given: Sequence[str], labels: Sequence[Any]) -> float | dict[Any, float]:
@@ -102,14 +110,6 @@ def _text(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def plain(value: Any) -> Any:
-    """Turn a value into what JSON can hold: NaN and missing become null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, pd.DataFrame):
-        return plain(value.to_dict("records"))
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    return value.item() if hasattr(value, "item") else value
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    click.echo(json.dumps(plain(value), indent=2))

@@ -7,46 +7,28 @@ from typing import Any
 
 import click
 
-from alignset.cli.review_options import (
-    allocation_option,
-    group_option,
-    guess_option,
-    id_option,
-    label_studio_option,
-    out_option,
-    overwrite_option,
-    parse_guess,
-    seed_option,
-    show_option,
-    table_argument,
-)
+from alignset.cli import review_options as ask
 from alignset.review.sample import sample
-from alignset.review.sheet import (
-    LABEL_STUDIO_CONFIG,
-    Sheet,
-    check_json_output,
-    write_label_studio,
-    write_sheet,
-)
-from alignset.tables.files import check_output, read_table
+from alignset.review.sheet import LABEL_STUDIO_CONFIG, Sheet, check_json_output, write_label_studio
+from alignset.tables.files import check_output, read_table, write_table
 
 
 @click.command("sample")
-@table_argument
+@ask.table_argument
 @click.option("--n", type=int, required=True, help="Rows to draw.")
 @click.option("--label", metavar="COLUMN", help="Observed label: makes strata and choices.")
-@group_option
+@ask.group_option
 @click.option("--truth", metavar="COLUMN", help="True labels known so far: draw from the others.")
-@id_option
-@show_option
+@ask.id_option
+@ask.show_option
 @click.option("--show-label", is_flag=True, help="Show the observed label to the reviewer.")
-@allocation_option
-@guess_option
+@ask.allocation_option
+@ask.guess_option
 @click.option("--floor", default=1, show_default=True, help="Rows of each cell at least.")
-@out_option("Sheet: .csv or .tsv.")
-@label_studio_option
-@seed_option
-@overwrite_option
+@ask.out_option("Sheet: .csv or .tsv.")
+@ask.label_studio_option
+@ask.seed_option
+@ask.overwrite_option
 def command(
     table: Path,
     guess: tuple[str, ...],
@@ -62,9 +44,9 @@ def command(
     """
     check_sheet_outputs(out, tasks, overwrite=overwrite)
     frame = read_table(table)
-    label, id_, seed = options["label"], options.pop("id_"), options.pop("seed")
+    label = options["label"]
     labels = frame[label].drop_duplicates().tolist() if label in frame else []
-    sheet = sample(frame, guess=parse_guess(guess, labels), id=id_, random_state=seed, **options)
+    sheet = sample(frame, guess=ask.parse_guess(guess, labels), **options)
     write_outputs(sheet, out, tasks, overwrite=overwrite)
 
 
@@ -81,7 +63,7 @@ def write_outputs(
     sheet: Sheet, out: Path, tasks: Path | None, *, overwrite: bool, echo: bool = True
 ) -> None:
     """Write a sheet, and Label Studio tasks where asked for, and say so unless told not to."""
-    write_sheet(sheet, out, overwrite=overwrite)
+    write_table(sheet.rows, out, overwrite=overwrite)
     if tasks is not None:
         write_label_studio(sheet, tasks, overwrite=overwrite)
     if not echo:

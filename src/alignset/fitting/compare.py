@@ -13,8 +13,8 @@ from alignset.evaluate import Interval, bootstrap
 from alignset.fitting.expectation import Expectation, expect
 from alignset.fitting.held_out import Settings
 from alignset.methods.registry import SIMPLE, describe
-from alignset.model.evaluation import Evaluation, Floats
-from alignset.tables.targets import Targets
+from alignset.model.evaluation import Evaluation
+from alignset.tables.targets import Floats, Targets
 
 MIN_REVIEWED = 20
 """Reviewed rows to compare at all."""

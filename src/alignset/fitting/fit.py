@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
 
@@ -17,12 +17,13 @@ from alignset.estimator.as_model import network_of
 from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
 from alignset.fitting.compare import Comparison, can_compare, compare, expected_of
 from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
-from alignset.fitting.keep import MIN_CELL, keep_evaluation, small_groups
 from alignset.methods.registry import SIMPLE, describe
+from alignset.model.evaluation import MIN_CELL, keep_evaluation, small_groups
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
 from alignset.review.waves import design_of
 from alignset.tables.columns import Choice
+from alignset.tables.files import plain
 from alignset.tables.preprocess import fit_preprocessing
 from alignset.tables.targets import Targets, check_review, read_targets
 
@@ -103,10 +104,10 @@ def fit_table(
         **(about or {}),
         **_training(clf, targets, settings),
         "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
-        "comparison": None if comparison is None else asdict(comparison),
+        "comparison": comparison,
         "notes": notes,
     }
-    model = Model(network_of(clf), prep, clf.classes_, clf.groups_, columns, _plain(known), kept)
+    model = Model(network_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept)
     return Fitted(model, comparison, notes)
 
 
@@ -180,19 +181,4 @@ def _training(clf: NoisyLabelClassifier, targets: Targets, settings: Settings) -
         "averaged": int(found["averaged"].sum()),
     }
     rows = {"all": len(targets.group), "reviewed": int(targets.reviewed.sum())}
-    return {"seed": settings.seed, "settings": asdict(settings), "search": search, "rows": rows}
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold; a number that is none becomes null."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
-    if isinstance(value, Mapping):
-        return {str(key): _plain(v) for key, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return {"seed": settings.seed, "settings": settings, "search": search, "rows": rows}

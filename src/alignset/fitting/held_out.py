@@ -18,46 +18,24 @@ from alignset.methods.registry import get_method
 from alignset.rows.folds import assign_folds
 from alignset.tables.kinds import Kind
 from alignset.tables.preprocess import fit_preprocessing
-from alignset.tables.targets import Targets
+from alignset.tables.targets import Floats, Targets
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How models are trained and compared.
+    """How models are trained and compared."""
 
-    Parameters
-    ----------
-    n_configs : int, default 20
-        Size of the random search of every model.
-    folds : int, default 3
-        Parts the reviewed rows are cut into; each is scored by models trained without it.
-    seed : int, default 0
-    device : str, default "cpu"
-    n_jobs : int, optional
-    hidden, max_epochs : int, default 100 and 200
-    n_boot : int, default 1000
-        Resamples of an interval.
-    ensemble : int, default 1
-        Best configs of the search that every model averages.
-
-    Examples
-    --------
-    >>> Settings(n_configs=4).folds
-    3
-    """
-
-    n_configs: int = 20
-    folds: int = 3
+    n_configs: int = 20  # size of the random search of every model
+    folds: int = 3  # parts of the reviewed rows; each is scored by models trained without it
     seed: int = 0
     device: str = "cpu"
     n_jobs: int | None = None
     hidden: int = 100
     max_epochs: int = 200
-    n_boot: int = 1000
-    ensemble: int = 1
+    n_boot: int = 1000  # resamples of an interval
+    ensemble: int = 1  # best configs of the search that every model averages
 
     def __post_init__(self) -> None:
         if self.device == "cuda" and not torch.cuda.is_available():
@@ -68,16 +46,10 @@ class Settings:
     def estimator(self, method: str) -> NoisyLabelClassifier:
         """Return the estimator of a method, not yet fitted; features come already scaled."""
         return NoisyLabelClassifier(
-            get_method(method)(),
-            n_configs=self.n_configs,
-            hidden=self.hidden,
-            max_epochs=self.max_epochs,
-            ensemble=self.ensemble,
-            standardize=False,
-            device=self.device,
-            n_jobs=self.n_jobs,
-            random_state=self.seed,
-        )
+            get_method(method)(), n_configs=self.n_configs, hidden=self.hidden,
+            max_epochs=self.max_epochs, ensemble=self.ensemble, standardize=False,
+            device=self.device, n_jobs=self.n_jobs, random_state=self.seed,
+        )  # fmt: skip
 
 
 def fit_estimator(
@@ -100,18 +72,13 @@ def fit_estimator(
 class HeldOut:
     """What models say of reviewed rows they were not trained on.
 
-    Parameters
-    ----------
-    scores : dict from method name to (n, K) probabilities
-        NaN on rows that are not reviewed.
-    more_doubt : float array of shape (G,)
-        How much more the last method doubts the labels of a group's unreviewed rows than those of
-        its held-out reviewed rows, on average; NaN where either has none. Of rows a model was
-        trained on it would be too large: their labels were shown to be right or wrong.
+    ``more_doubt`` is how much more the last method doubts the labels of a group's unreviewed rows
+    than those of its held-out reviewed rows, on average; NaN where either has none. Of rows a model
+    was trained on it would be too large: their labels were shown to be right or wrong.
     """
 
-    scores: dict[str, Floats]
-    more_doubt: Floats
+    scores: dict[str, Floats]  # method -> (n, K) probabilities, NaN on rows that are not reviewed
+    more_doubt: Floats  # (G,)
 
 
 def score_held_out(

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from alignset.fitting.compare import gains, recommend
-from alignset.model.evaluation import Evaluation, Floats
+from alignset.model.evaluation import Evaluation
+from alignset.tables.targets import Floats
 
 FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
 """How many times more, or fewer, wrong labels are tried, from little to much."""

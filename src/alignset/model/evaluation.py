@@ -15,15 +15,20 @@ count as drawn at random within it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
+from alignset.labels import Codes
+from alignset.tables.targets import Floats, Targets
+
+MIN_CELL = 5
+"""Reviewed rows in every class of a group that is compared."""
+DIGITS = 6
+"""Decimals of a probability that are kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,3 +102,38 @@ def _check(found: Evaluation) -> None:
     values += [(score >= 0) & (score <= 1) for score in found.scores.values()]
     if not (all(((c >= 0) & (c < m)).all() for c, m in codes) and all(v.all() for v in values)):
         raise ValueError("the evaluation holds values out of range")
+
+
+def small_groups(targets: Targets) -> tuple[Any, ...]:
+    """Name the groups with too few reviewed rows of some class."""
+    count = np.zeros((len(targets.group_names), len(targets.labels.classes)), dtype=np.int64)
+    rows = targets.reviewed
+    np.add.at(count, (targets.group[rows], targets.labels.y_true[rows]), 1)
+    return tuple(targets.group_names[count.min(axis=1) < MIN_CELL].tolist())
+
+
+def keep_evaluation(
+    targets: Targets, scores: Mapping[str, Floats], asked: str, left_out: Sequence[Any]
+) -> Evaluation:
+    """Keep what models said of the reviewed rows, ``scores`` being (n, K) of every row.
+
+    ``asked`` is the method that the model is trained with. The groups ``left_out`` are; if that is
+    every group, rows count as one group, "all".
+    """
+    names, labels = targets.group_names, targets.labels
+    small = np.isin(np.arange(len(names)), [names.tolist().index(name) for name in left_out])
+    if small.all():
+        rows, group, kept = targets.reviewed, np.zeros(len(targets.group), np.int64), ["all"]
+    else:
+        rows = targets.reviewed & ~small[targets.group]
+        group, kept = (np.cumsum(~small) - 1)[targets.group], names[~small].tolist()
+    order = np.flatnonzero(rows)
+    said = {name: np.clip(np.round(score[order], DIGITS), 0, 1) for name, score in scores.items()}
+    keys = [labels.y_true[order], labels.y_seen[order], group[order]]
+    place = np.lexsort([*keys, *(column for score in said.values() for column in score.T)])
+    order = order[place]
+    return Evaluation(
+        tuple(map(str, labels.classes.tolist())), tuple(map(str, kept)), group[order],
+        labels.y_seen[order], labels.y_true[order], targets.weight[order],
+        {name: score[place] for name, score in said.items()}, asked, targets.by_design,
+    )  # fmt: skip

@@ -85,7 +85,7 @@ class _Graph:
     def serialized(self) -> bytes:
         h, fits = self.helper, self.model.network.fits
         x = self._features(self.model.preprocessing)
-        scale = self.model.network
+        scale = self.model.network.scale
         x = self.add("Div", [self.add("Sub", [x, scale.centre]), scale.spread])
         nets = fits.method.predicting
         last = self._network(nets[0], x)

@@ -57,8 +57,7 @@ class Model:
 
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
         """Probability of each true class (n, K), in the order of ``classes``."""
-        blocks = [self.network.probability(X) for X, _ in self._blocks(frame)]
-        return np.concatenate(blocks)
+        return np.concatenate([self.network.probability(X) for X, _ in self._blocks(frame)])
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """Return the most probable true class of each row."""
@@ -66,17 +65,13 @@ class Model:
 
     def label_confidence(self, frame: Any, y: Any) -> NDArray[np.float64]:
         """P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
-        codes = self.encode(y)
+        codes = encode_known(y, self.classes, column=self.columns.label)
         n = np.shape(frame)[0]
         if len(codes) != n:
             raise ValueError(f"y has {len(codes)} entries but the table has {n} rows.")
         return np.concatenate(
             [self.network.confidence(X, codes[rows]) for X, rows in self._blocks(frame)]
         )
-
-    def encode(self, y: Any) -> NDArray[np.int64]:
-        """Class codes of observed labels."""
-        return encode_known(y, self.classes, column=self.columns.label)
 
     def _blocks(self, frame: Any) -> Iterator[tuple[Any, slice]]:
         """Turn a table into matrices, so many rows at once; a matrix is taken as it is."""

@@ -39,16 +39,8 @@ MAX_JSON_BYTES = 1 << 28
 def load_model(folder: str | os.PathLike[str]) -> Model:
     """Load a model folder, after checking that it is whole and answers as it did when saved.
 
-    Nothing in the folder is executed: no pickle, no code, no name that is imported.
-
-    Parameters
-    ----------
-    folder : path
-        What ``alignset fit`` or ``NoisyLabelClassifier.save`` wrote.
-
-    Returns
-    -------
-    Model
+    ``alignset fit`` and ``NoisyLabelClassifier.save`` write such folders. Nothing in them is
+    executed: no pickle, no code, no name that is imported.
 
     Raises
     ------
@@ -81,14 +73,9 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
 
 
 def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a model folder, whole or not at all.
+    """Write a model folder, whole or not at all; only a model folder is ever overwritten.
 
-    Parameters
-    ----------
-    model : Model
-        Its ``manifest`` may hold more than what is written of every model.
-    folder : path
-        Must not exist, unless ``overwrite``; and then it must be a model folder.
+    The model's ``manifest`` may hold more than what is written of every model.
     """
     place = Path(folder)
     check_folder(place, overwrite=overwrite)
@@ -182,17 +169,10 @@ def _build(manifest: dict[str, Any], contents: dict[str, bytes]) -> Model:
     if (len(prep.feature_names), len(classes)) != (kind.n_features, kind.n_classes):
         raise ValueError("its preprocessing and classes do not fit its network")
     roles = manifest["columns"]
-    columns = Columns(
-        roles["label"],
-        tuple(roles["features"]),
-        roles["truth"],
-        tuple(roles["groups"]),
-        roles["id"],
-        roles["probability"],
-    )
+    several = {name: tuple(roles[name]) for name in ("features", "groups")}
     kept = contents.get(EVALUATION)
     found = None if kept is None else Evaluation.from_data(_parse(kept, EVALUATION))
-    return Model(network, prep, classes, groups, columns, manifest, found)
+    return Model(network, prep, classes, groups, Columns(**{**roles, **several}), manifest, found)
 
 
 def _read_hashed(folder: Path, name: str, manifest: dict[str, Any]) -> bytes:

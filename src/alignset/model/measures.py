@@ -17,17 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.evaluate import (
-    EmptyCellWarning,
-    Interval,
-    bootstrap,
-    equalized_odds,
-    group_curves,
-)
+from alignset.evaluate import EmptyCellWarning, Interval, bootstrap, equalized_odds, group_curves
 from alignset.evaluate.calibration import equal_parts
 from alignset.evaluate.intervals import bootstrap_mean
 from alignset.evaluate.proportion import kish_size, wilson
-from alignset.model.evaluation import Codes, Evaluation, Floats
+from alignset.labels import Codes
+from alignset.model.evaluation import Evaluation
+from alignset.tables.targets import Floats
 
 THRESHOLDS = np.linspace(0, 1, 101)
 BINS = 5

@@ -25,19 +25,10 @@ MAX_COUNT, MAX_WIDTH = 10_000, 1 << 31
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Trained replicas that answer as one model, with their mean, and the scale of their inputs.
+    """Trained replicas that answer as one model, with their mean, and the scale of their inputs."""
 
-    Parameters
-    ----------
-    fits : Fits
-        Of one problem: members side by side, (1, M).
-    centre, spread : float array of shape (D,)
-        Subtracted from the features, then divided by.
-    """
-
-    fits: Fits
-    centre: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    fits: Fits  # of one problem: members side by side, (1, M)
+    scale: Scale
 
     @property
     def members(self) -> int:
@@ -46,19 +37,15 @@ class Network:
 
     def probability(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities (n, K)."""
-        return self._ensemble.probability(self._scale(X))
+        return self._ensemble.probability(self.scale(X))
 
     def confidence(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """P(the observed label is right) (n,) for class codes."""
-        return self._ensemble.confidence(self._scale(X), codes)
+        return self._ensemble.confidence(self.scale(X), codes)
 
     @property
     def _ensemble(self) -> Ensemble:
         return Ensemble((self.fits,), (np.zeros(self.members, dtype=np.int64),))
-
-    @property
-    def _scale(self) -> Scale:
-        return Scale(self.centre, self.spread)
 
     @classmethod
     def of(cls, ensemble: Ensemble, scale: Scale, method: Method) -> Network:
@@ -68,7 +55,7 @@ class Network:
                 f"{len(ensemble.parts)} methods of different shape were averaged, which a model "
                 "folder cannot hold; search fewer settings that shape a network, or ensemble=1."
             )
-        return cls(replace(ensemble.parts[0], method=method), scale.centre, scale.spread)
+        return cls(replace(ensemble.parts[0], method=method), scale)
 
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
         """Return a description that JSON can hold, and arrays.
@@ -88,7 +75,7 @@ class Network:
             "members": self.members,
             **asdict(kind),
         }
-        arrays: Arrays = {"scale/centre": self.centre, "scale/spread": self.spread}
+        arrays: Arrays = {f"scale/{name}": values for name, values in vars(self.scale).items()}
         for net, params in self.fits.weights.items():
             for key, values in params.items():
                 own = values[0, 0] if self.members == 1 else values[0]
@@ -124,7 +111,7 @@ class Network:
         epochs = nothing.to(torch.int64)[..., None]
         configs: list[dict[str, float]] = [{} for _ in range(members)]
         fits = Fits(method, mlp, kind, configs, weights, nothing, epochs)
-        return cls(fits, arrays["scale/centre"], arrays["scale/spread"])
+        return cls(fits, Scale(arrays["scale/centre"], arrays["scale/spread"]))
 
 
 def _name(method: Method) -> str:
@@ -169,7 +156,7 @@ def _shapes(mlp: MLP, shape: NetShape) -> dict[str, tuple[int, ...]]:
 def _check_arrays(method: Method, mlp: MLP, kind: Kind, members: int, arrays: Arrays) -> None:
     """Refuse arrays of other names, shapes or types than the described networks have."""
     expected: dict[str, tuple[int, ...]] = {
-        f"scale/{name}": (kind.n_features,) for name in ("centre", "spread")
+        f"scale/{f.name}": (kind.n_features,) for f in fields(Scale)
     }
     for net, shape in method.networks(kind.n_features, kind.n_classes).items():
         for key, size in _shapes(mlp, shape).items():

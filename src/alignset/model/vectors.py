@@ -58,8 +58,9 @@ def _answers(model: Model, rows: Any, labels: list[int]) -> dict[str, Any]:
 
 
 def _matrix(model: Model, prep: Matrix) -> Any:
+    scale = model.network.scale
     steps = np.resize(_STEPS, (N_ROWS, prep.n_features + 1))[:, : prep.n_features]
-    return (model.network.centre + steps * model.network.spread).tolist()
+    return (scale.centre + steps * scale.spread).tolist()
 
 
 def _rows(prep: Preprocessing) -> dict[str, list[Any]]:

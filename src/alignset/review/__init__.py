@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from alignset.review.design import allocate as allocate
     from alignset.review.design import even as even
     from alignset.review.design import neyman as neyman
+    from alignset.review.design import propose as propose
     from alignset.review.join import Joined as Joined
     from alignset.review.plan import Plan as Plan
-    from alignset.review.proposal import propose as propose
     from alignset.review.representative import two_sample_test as two_sample_test
     from alignset.review.sheet import Reviews as Reviews
     from alignset.review.sheet import Sheet as Sheet
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
 _HOME = {
     **dict.fromkeys(("Reviews", "Sheet", "read_reviews"), "sheet"),
-    **dict.fromkeys(("allocate", "even", "neyman"), "design"),
+    **dict.fromkeys(("allocate", "even", "neyman", "propose"), "design"),
     "Joined": "join",
     "Plan": "plan",
-    "propose": "proposal",
     "two_sample_test": "representative",
 }
 __all__ = [*_HOME]

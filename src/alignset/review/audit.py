@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
 from alignset.evaluate.proportion import IntervalRule, wilson
 from alignset.labels import UNREVIEWED, encode_known
-from alignset.review.proposal import propose
+from alignset.review.design import propose
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
 from alignset.review.sample import next_wave, open_rows
-from alignset.review.sheet import ROW, Sheet, make_sheet, row_ids
+from alignset.review.sheet import Sheet, make_sheet, row_ids
 from alignset.review.verdict import EmptyCell, Verdict, judge
 from alignset.review.waves import design_of
-from alignset.tables.cells import Cells, read_cells
 from alignset.tables.columns import Columns
 from alignset.tables.files import check_columns
+from alignset.tables.targets import Cells, read_cells
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -126,7 +126,7 @@ def audit(
         Columns; those the model was trained with by default. Without a truth column, the rows are
         ranked and nothing is said about noise rates.
     next_rows : int, default=0
-        How many rows to propose for review, by :func:`alignset.review.proposal.propose`.
+        How many rows to propose for review, by :func:`alignset.review.design.propose`.
     floor : float in (0, 1], default=0.25
         Share of the proposals drawn at random, so that every open row has a chance.
     show : sequence of str
@@ -145,27 +145,16 @@ def audit(
     check_columns(table, show)
     rng = np.random.default_rng(random_state)
     seen = _see(model, table, parts)
-    rates = tuple(
-        noise_rates(
-            seen.cells.group, seen.cells.groups.tolist(), seen.wrong, seen.reviewed, seen.design,
-            level=level, rule=rule,
-        )
-    )  # fmt: skip
-    tests = _tests(model, table, seen, level, rng)
-    empty = _empty(seen)
-    return Audit(
-        ranked=_ranked(model, table, parts, seen),
-        rates=rates,
-        model_rates={
-            name: float(1 - seen.confidence[seen.cells.group == g].mean())
-            for g, name in enumerate(seen.cells.groups.tolist())
-        },
-        tests=tests,
-        empty=empty,
-        verdict=judge(rates, tests, empty),
-        next=_next_sheet(model, table, parts, seen, next_rows, floor, show, rng),
-        level=level,
+    cells = seen.cells
+    names = cells.groups.tolist()
+    found = noise_rates(
+        cells.group, names, seen.wrong, seen.reviewed, seen.design, level=level, rule=rule
     )
+    doubt = [float(1 - seen.confidence[cells.group == g].mean()) for g in range(len(names))]
+    rates, tests, empty = tuple(found), seen.tests(level, rng), seen.empty()
+    sheet = seen.next_sheet(next_rows, floor, show, rng) if next_rows else None
+    model_rates, verdict = dict(zip(names, doubt, strict=True)), judge(rates, tests, empty)
+    return Audit(seen.ranked(), rates, model_rates, tests, empty, verdict, sheet, level)
 
 
 def _parts(
@@ -192,17 +181,83 @@ def _parts(
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """What is known of every row.
+    """A table, and what is known of every row of it."""
 
-    Its cell, whether it is reviewed, whether its observed label was then found wrong, the
-    confidence that it is right, and how it came to be reviewed.
-    """
-
+    model: Auditor
+    table: pd.DataFrame
+    parts: Columns
     cells: Cells
     reviewed: Mask
-    wrong: Mask
-    confidence: Floats
-    design: ReviewDesign
+    wrong: Mask  # reviewed, and the observed label found wrong
+    confidence: Floats  # that the observed label is right
+    design: ReviewDesign  # how the row came to be reviewed
+
+    def tests(self, level: float, rng: np.random.Generator) -> tuple[TwoSampleTest, ...]:
+        """Test each group, at a level that allows for testing all of them."""
+        cells, reviewed, weight = self.cells, self.reviewed, self._stand_for()
+        level = 1 - (1 - level) / len(cells.groups)
+        tests = []
+        for g, name in enumerate(cells.groups.tolist()):
+            member = cells.group == g
+            others = choose_compared(np.flatnonzero(member & ~reviewed), rng)
+            rows = np.concatenate([np.flatnonzero(member & reviewed), others])
+            features = self.model.preprocessing.transform(self.table.iloc[rows])
+            X = np.hstack([features, np.eye(len(cells.labels))[cells.label[rows]]])
+            own = None if weight is None else weight[rows]
+            test = two_sample_test(name, X, reviewed[rows], own, level=level, random_state=rng)
+            tests.append(test)
+        return tuple(tests)
+
+    def _stand_for(self) -> Floats | None:
+        """How many unreviewed rows each reviewed row stands for; None if that is not known.
+
+        Each wave stands for all rows not on it, so waves are averaged by their size.
+        """
+        known = self.design.drawn & self.reviewed
+        waves, counts = np.unique(self.design.wave[known], return_counts=True)
+        if not len(waves):
+            return None
+        weight = np.zeros(len(known))
+        for wave, count in zip(waves.tolist(), counts.tolist(), strict=True):
+            rows = known & (self.design.wave == wave)
+            weight[rows] = (1 / self.design.probability[rows] - 1) * count / counts.sum()
+        return weight
+
+    def empty(self) -> tuple[EmptyCell, ...]:
+        there, looked_at = self.cells.counts, self.cells.count(self.reviewed)
+        return tuple(
+            EmptyCell(name, value, int(there[g, k]))
+            for g, name in enumerate(self.cells.groups.tolist())
+            for k, value in enumerate(self.cells.labels.tolist())
+            if there[g, k] and not looked_at[g, k]
+        )
+
+    def next_sheet(
+        self, n: int, floor: float, show: Sequence[str], rng: np.random.Generator
+    ) -> Sheet:
+        table = self.table
+        pool = np.flatnonzero(open_rows(table, self.parts.truth) & ~self.design.drawn)
+        drawn, chance = propose(self.confidence[pool], n, floor=floor, random_state=rng)
+        return make_sheet(
+            table, pool[drawn], probability=chance[drawn], stratum="next",
+            wave=next_wave(table, anything_before=len(pool) < len(table)), id=self.parts.id,
+            show=show, choices=self.model.classes.tolist(),
+        )  # fmt: skip
+
+    def ranked(self) -> pd.DataFrame:
+        """Every row, the most doubtful first."""
+        cells, truth = self.cells, self.parts.truth
+        ids = row_ids(self.table, self.parts.id)
+        columns: dict[str, Any] = {
+            str(ids.name): ids.to_numpy(),
+            "group": cells.groups[cells.group],
+            "observed": cells.labels[cells.label],
+            "confidence": self.confidence,
+            "predicted": self.model.classes[self.model.predict_proba(self.table).argmax(1)],
+            "reviewed": None if truth is None else self.table[truth].to_numpy(object),
+        }
+        order = np.argsort(self.confidence, kind="stable")
+        return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
 
 
 def _see(model: Auditor, table: pd.DataFrame, parts: Columns) -> _Seen:
@@ -212,105 +267,6 @@ def _see(model: Auditor, table: pd.DataFrame, parts: Columns) -> _Seen:
     y_true = np.full(len(table), UNREVIEWED)
     if parts.truth is not None:
         y_true = encode_known(table[parts.truth], model.classes, column=parts.truth, gaps=True)
-    return _Seen(
-        cells=cells,
-        reviewed=y_true != UNREVIEWED,
-        wrong=(y_true != UNREVIEWED) & (y_true != y_seen),
-        confidence=model.label_confidence(table, observed),
-        design=design_of(table, parts),
-    )
-
-
-def _tests(
-    model: Auditor, table: pd.DataFrame, seen: _Seen, level: float, rng: np.random.Generator
-) -> tuple[TwoSampleTest, ...]:
-    """Test each group, at a level that allows for testing all of them."""
-    cells, reviewed = seen.cells, seen.reviewed
-    weight = _stand_for(seen.design, reviewed)
-    tests = []
-    for g, name in enumerate(cells.groups.tolist()):
-        member = cells.group == g
-        others = choose_compared(np.flatnonzero(member & ~reviewed), rng)
-        rows = np.concatenate([np.flatnonzero(member & reviewed), others])
-        X = np.asarray(model.preprocessing.transform(table.iloc[rows]), dtype=float)
-        labels = np.eye(len(cells.labels))[cells.label[rows]]
-        tests.append(
-            two_sample_test(
-                name,
-                np.hstack([X, labels]),
-                reviewed[rows],
-                None if weight is None else weight[rows],
-                level=1 - (1 - level) / len(cells.groups),
-                random_state=rng,
-            )
-        )
-    return tuple(tests)
-
-
-def _stand_for(design: ReviewDesign, reviewed: Mask) -> Floats | None:
-    """How many unreviewed rows each reviewed row stands for; None if that is not known.
-
-    Each wave stands for all rows not on it, so waves are averaged by their size.
-    """
-    waves, counts = np.unique(design.wave[design.drawn & reviewed], return_counts=True)
-    if not len(waves):
-        return None
-    weight = np.zeros(len(reviewed))
-    for wave, count in zip(waves.tolist(), counts.tolist(), strict=True):
-        rows = design.drawn & reviewed & (design.wave == wave)
-        weight[rows] = (1 / design.probability[rows] - 1) * count / counts.sum()
-    return weight
-
-
-def _empty(seen: _Seen) -> tuple[EmptyCell, ...]:
-    cells = seen.cells
-    there, looked_at = cells.counts, cells.count(seen.reviewed)
-    return tuple(
-        EmptyCell(name, value, int(there[g, k]))
-        for g, name in enumerate(cells.groups.tolist())
-        for k, value in enumerate(cells.labels.tolist())
-        if there[g, k] and not looked_at[g, k]
-    )
-
-
-def _next_sheet(
-    model: Auditor,
-    table: pd.DataFrame,
-    parts: Columns,
-    seen: _Seen,
-    n: int,
-    floor: float,
-    show: Sequence[str],
-    rng: np.random.Generator,
-) -> Sheet | None:
-    if not n:
-        return None
-    pool = np.flatnonzero(open_rows(table, parts.truth) & ~seen.design.drawn)
-    drawn, chance = propose(seen.confidence[pool], n, floor=floor, random_state=rng)
-    return make_sheet(
-        table,
-        pool[drawn],
-        probability=chance[drawn],
-        stratum="next",
-        wave=next_wave(table, anything_before=len(pool) < len(table)),
-        id=parts.id,
-        show=show,
-        choices=model.classes.tolist(),
-    )
-
-
-def _ranked(model: Auditor, table: pd.DataFrame, parts: Columns, seen: _Seen) -> pd.DataFrame:
-    cells, confidence = seen.cells, seen.confidence
-    ids = pd.Series(np.arange(len(table)), name=ROW)
-    if parts.id is not None:
-        ids = row_ids(table, parts.id)
-    columns: dict[str, Any] = {
-        str(ids.name): ids.to_numpy(),
-        "group": cells.groups[cells.group],
-        "observed": cells.labels[cells.label],
-        "confidence": confidence,
-        "predicted": model.classes[model.predict_proba(table).argmax(1)],
-        "reviewed": None if parts.truth is None else table[parts.truth].to_numpy(object),
-    }
-    order = np.argsort(confidence, kind="stable")
-    return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
+    reviewed, confidence = y_true != UNREVIEWED, model.label_confidence(table, observed)
+    wrong, design = reviewed & (y_true != y_seen), design_of(table, parts)
+    return _Seen(model, table, parts, cells, reviewed, wrong, confidence, design)

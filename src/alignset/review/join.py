@@ -10,33 +10,17 @@ import numpy as np
 import pandas as pd
 
 from alignset.labels import is_missing
-from alignset.review.sheet import (
-    CANNOT_TELL,
-    DESIGN,
-    PROBABILITY,
-    REVIEWED,
-    ROW,
-    STRATUM,
-    WAVE,
-    Reviews,
-    id_text,
-    row_ids,
-)
-from alignset.tables.cells import read_labels
+from alignset.review.sheet import CANNOT_TELL, DESIGN, REVIEWED, ROW, Reviews, id_text, row_ids
 from alignset.tables.files import check_columns
+from alignset.tables.targets import read_labels
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
     """A table with its reviews, and how many there were.
 
-    Parameters
-    ----------
-    table : DataFrame
-        The table, with the true label (missing where unknown), and stratum, wave and probability
-        of every row that was on a sheet.
-    n_reviewed, n_cannot_tell, n_open : int
-        Rows of the sheet with a true label, without one though looked at, without an answer.
+    The table has the true label (missing where unknown), and stratum, wave and probability of every
+    row that was on a sheet.
 
     Examples
     --------
@@ -45,9 +29,9 @@ class Joined:
     """
 
     table: pd.DataFrame
-    n_reviewed: int
-    n_cannot_tell: int
-    n_open: int
+    n_reviewed: int  # rows of the sheet with a true label
+    n_cannot_tell: int  # looked at, but without one
+    n_open: int  # without an answer
 
     def frame(self) -> pd.DataFrame:
         """Return the table."""
@@ -97,9 +81,7 @@ def join(table: pd.DataFrame, reviews: Reviews, *, label: str, truth: str = REVI
 
 
 _DTYPES: Mapping[str, Any] = {
-    STRATUM: "string",
-    WAVE: "Int64",
-    PROBABILITY: "Float64",
+    **dict(zip(DESIGN, ("string", "Int64", "Float64"), strict=True)),
     "b": "boolean",
     "i": "Int64",
     "u": "Int64",
@@ -130,7 +112,7 @@ def _values(rows: pd.DataFrame, classes: list[Any]) -> list[Any]:
 
 def _positions(table: pd.DataFrame, reviews: Reviews) -> Any:
     """Where in the table each row of the sheet is."""
-    ids = range(len(table)) if reviews.id_column == ROW else row_ids(table, reviews.id_column)
+    ids = row_ids(table, None if reviews.id_column == ROW else reviews.id_column)
     place = {id_text(value): position for position, value in enumerate(ids)}
     for row in reviews.rows["id"]:
         if row not in place:
@@ -138,7 +120,7 @@ def _positions(table: pd.DataFrame, reviews: Reviews) -> Any:
                 f"the sheet has a row with {reviews.id_column} {row!r}, which the table does not "
                 "have; join the sheet to the table it was drawn from."
             )
-    return np.array([place[row] for row in reviews.rows["id"]], dtype=np.int64)
+    return reviews.rows["id"].map(place).to_numpy(np.int64)
 
 
 def _objects(table: pd.DataFrame, name: str) -> Any:

@@ -10,14 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.evaluate.proportion import (
-    IntervalRule,
-    effective_size,
-    expected_half_width,
-    wilson,
-)
+from alignset.evaluate.proportion import IntervalRule, effective_size, expected_half_width, wilson
 from alignset.review.design import Allocation, Floats, Ints, allocate, proportional
-from alignset.tables.cells import Cells, group_columns, guessed_rates, read_cells
+from alignset.tables.targets import Cells, guessed_rates, read_cells
 
 SMALL_SHARE, LEAST_GROUP, MOST_GROUP = 0.03, 0.20, 0.80
 """What Tjandra and Wiens (2023) saw: worse at alignment sets of this share of the training rows
@@ -28,19 +23,9 @@ or below; robust while the minority made up between these shares of the alignmen
 class Plan:
     """What to review: answers :meth:`frame` (a row per cell) and :meth:`group_frame`.
 
-    Parameters
-    ----------
-    rows : int
-        Rows of the table.
-    precision, level : float
-        Half-width asked for, and the coverage of the interval it is the half-width of.
-    guess : float or mapping from observed label to float
-        Noise rate the numbers ``needed`` assume; ``needed_at_worst`` assumes nothing.
-    budget : int or None
-    groups, cells : DataFrame
-        One row per group, and per group x observed label: rows there are, rows needed if the
-        guess is right and at worst, rows within the budget; of a group the half-width of its
-        noise rate that they give, too. None where no budget was given.
+    Both have rows there are, rows needed if the guess is right and at worst, rows within the
+    budget; of a group the half-width of its noise rate that they give, too. None where no budget
+    was given.
 
     Examples
     --------
@@ -50,13 +35,13 @@ class Plan:
     (308, 405)
     """
 
-    rows: int
-    precision: float
-    level: float
-    guess: float | Mapping[Any, float]
+    rows: int  # of the table
+    precision: float  # half-width asked for
+    level: float  # coverage of the interval it is the half-width of
+    guess: float | Mapping[Any, float]  # noise rate, or one per observed label, that is assumed
     budget: int | None
-    groups: pd.DataFrame
-    cells: pd.DataFrame
+    groups: pd.DataFrame  # one row per group
+    cells: pd.DataFrame  # one row per group x observed label
 
     @property
     def total(self) -> int:
@@ -85,7 +70,24 @@ class Plan:
     def findings(self) -> tuple[str, ...]:
         """What the paper found about alignment sets of this size and composition."""
         counts = self.groups["needed" if self.budget is None else "within_budget"]
-        return _findings(dict(zip(self.groups["group"], counts, strict=True)), self.rows)
+        total = sum(counts)
+        size = (
+            f"{total} of {self.rows} rows is an alignment set of {total / self.rows:.1%}; in "
+            "Tjandra & Wiens (2023) the two-stage method was noticeably worse at "
+            f"{SMALL_SHARE:.0%} or lower of the training rows, and improved as the set grew (1 to "
+            "15 % were tried)."
+        )
+        bias = (
+            "in the same paper, with two groups, results held while the minority made up "
+            f"{LEAST_GROUP:.0%} to {MOST_GROUP:.0%} of the alignment set, and degraded where one "
+            "group heavily dominated it"
+        )
+        outside = [
+            f"{name!r} is {n / total:.0%} of this one"
+            for name, n in zip(self.groups["group"], counts, strict=True)
+            if len(counts) == 2 and not LEAST_GROUP <= n / total <= MOST_GROUP
+        ]
+        return size, bias + (f": {', '.join(outside)}." if outside else ".")
 
 
 def plan(
@@ -139,10 +141,15 @@ def plan(
     correction n*_h = n_h (N_h - 1) / (N_h - n_h). ``needed_at_worst`` does the same at the rate
     0.5 without averaging, so no outcome gives a wider interval.
     """
-    cells = read_cells(table, label=label, group=group_columns(group))
+    cells = read_cells(table, label=label, group=group)
     sizes = cells.counts
     rates = guessed_rates(guess, cells)
-    _check(precision, budget, floor, sizes)
+    if not 0 < precision < 0.5:
+        raise ValueError(f"precision must lie in (0, 0.5), got {precision}; write 0.05 for 5 %.")
+    if floor < 0:
+        raise ValueError(f"floor must not be negative, got {floor}.")
+    if budget is not None and not 0 < budget <= sizes.sum():
+        raise ValueError(f"budget must lie in 1 to {sizes.sum()} (all rows), got {budget}.")
     ask = _Question(precision, level, rule)
     needed = np.stack([ask.rows_needed(*of) for of in zip(sizes, rates, strict=True)])
     worst = np.stack([ask.rows_at_worst(of) for of in sizes])
@@ -225,7 +232,9 @@ class _Question:
 
 def _fewest(sizes: Ints, enough: Callable[[Ints], bool]) -> Ints:
     least, most = int((sizes > 0).sum()), int(sizes.sum())
-    return _spread(sizes, smallest(lambda n: enough(_spread(sizes, n)), least, most))
+    return allocate(
+        sizes, sizes, smallest(lambda n: enough(allocate(sizes, sizes, n)), least, most)
+    )
 
 
 def smallest(enough: Callable[[int], bool], least: int, most: int) -> int:
@@ -238,10 +247,6 @@ def smallest(enough: Callable[[int], bool], least: int, most: int) -> int:
     return next((n for n in steps if enough(n)), low)
 
 
-def _spread(sizes: Ints, n: int) -> Ints:
-    return allocate(sizes, sizes, n, floor=1)
-
-
 def _design_size(sizes: Ints, counts: Ints, rates: Floats) -> float:
     """Effective size of a stratified sample for the overall rate; 0 if a cell has no draw."""
     filled = sizes > 0
@@ -252,34 +257,3 @@ def _design_size(sizes: Ints, counts: Ints, rates: Floats) -> float:
     variance = float((share**2 * p * (1 - p) / size).sum())
     rate = float(share @ p)
     return rate * (1 - rate) / variance if variance > 0 else float("inf")
-
-
-def _findings(counts: Mapping[Any, int], rows: int) -> tuple[str, ...]:
-    total = sum(counts.values())
-    share = total / rows
-    size = (
-        f"{total} of {rows} rows is an alignment set of {share:.1%}; in Tjandra & Wiens (2023) "
-        f"the two-stage method was noticeably worse at {SMALL_SHARE:.0%} or lower of the training "
-        "rows, and improved as the set grew (1 to 15 % were tried)."
-    )
-    bias = (
-        "in the same paper, with two groups, results held while the minority made up "
-        f"{LEAST_GROUP:.0%} to {MOST_GROUP:.0%} of the alignment set, and degraded where one group "
-        "heavily dominated it"
-    )
-    parts = {name: n / total for name, n in counts.items()}
-    outside = [
-        f"{name!r} is {part:.0%} of this one"
-        for name, part in parts.items()
-        if len(parts) == 2 and not LEAST_GROUP <= part <= MOST_GROUP
-    ]
-    return size, bias + (f": {', '.join(outside)}." if outside else ".")
-
-
-def _check(precision: float, budget: int | None, floor: int, sizes: Ints) -> None:
-    if not 0 < precision < 0.5:
-        raise ValueError(f"precision must lie in (0, 0.5), got {precision}; write 0.05 for 5 %.")
-    if floor < 0:
-        raise ValueError(f"floor must not be negative, got {floor}.")
-    if budget is not None and not 0 < budget <= sizes.sum():
-        raise ValueError(f"budget must lie in 1 to {sizes.sum()} (all rows), got {budget}.")

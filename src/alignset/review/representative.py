@@ -35,36 +35,22 @@ STRENGTH = 0.02
 
 @dataclass(frozen=True)
 class TwoSampleTest:
-    """How well reviewed rows of a group can be told from the others.
-
-    Parameters
-    ----------
-    group : object
-    reviewed, compared : int
-        Rows of either kind the classifier was tried on.
-    auroc, low, high : float
-        Cross-fitted AUROC and its interval; 0.5 if there is nothing to tell. NaN where there were
-        too few rows.
-    weighted : bool
-        Whether selection probabilities were made up for.
-    """
+    """How well reviewed rows of a group can be told from the others."""
 
     group: Any
-    reviewed: int
+    reviewed: int  # rows of either kind the classifier was tried on
     compared: int
-    auroc: float
-    low: float
+    auroc: float  # cross-fitted; 0.5 if there is nothing to tell, NaN with too few rows
+    low: float  # its interval
     high: float
-    weighted: bool
+    weighted: bool  # whether selection probabilities were made up for
 
 
-def choose_compared(
-    unreviewed: Ints, rng: np.random.Generator, *, most: int = MAX_COMPARED
-) -> Ints:
+def choose_compared(unreviewed: Ints, rng: np.random.Generator) -> Ints:
     """Take at most so many unreviewed rows, at random."""
-    if len(unreviewed) <= most:
+    if len(unreviewed) <= MAX_COMPARED:
         return unreviewed
-    return np.sort(rng.choice(unreviewed, most, replace=False))
+    return np.sort(rng.choice(unreviewed, MAX_COMPARED, replace=False))
 
 
 def two_sample_test(

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from alignset.review.design import Allocation, allocate, draw_stratified, proportional
 from alignset.review.sheet import WAVE, Sheet, make_sheet
-from alignset.tables.cells import group_columns, guessed_rates, read_cells
 from alignset.tables.files import check_columns
+from alignset.tables.targets import guessed_rates, read_cells
 
 
 def sample(
@@ -71,7 +71,7 @@ def sample(
     >>> sheet.frame()["probability"].unique().tolist()
     [0.1]
     """
-    cells = read_cells(table, label=label, group=group_columns(group))
+    cells = read_cells(table, label=label, group=group)
     check_columns(table, [*show, *([] if truth is None else [truth])])
     if show_label and label is None:
         raise ValueError("show_label needs label, the column to show.")
@@ -87,15 +87,12 @@ def sample(
     numbers = 1 + rng.permutation(len(counts))  # so that a stratum does not tell the label
     chance = counts / np.maximum(sizes.reshape(-1), 1)
     return make_sheet(
-        table,
-        pool[drawn],
-        probability=chance[flat[drawn]],
+        table, pool[drawn], probability=chance[flat[drawn]],
         stratum=numbers[flat[drawn]].astype(str),
-        wave=next_wave(table, anything_before=len(pool) < len(table)),
-        id=id,
+        wave=next_wave(table, anything_before=len(pool) < len(table)), id=id,
         show=[*dict.fromkeys([*show, *([label] if show_label and label else [])])],
         choices=[] if label is None else cells.labels.tolist(),
-    )
+    )  # fmt: skip
 
 
 def open_rows(table: pd.DataFrame, truth: str | None) -> NDArray[np.bool_]:

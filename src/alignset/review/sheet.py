@@ -15,7 +15,7 @@ import pandas as pd
 from alignset.labels import check_complete, is_missing
 from alignset.tables.atomic import new_file
 from alignset.tables.delimited import find_layout
-from alignset.tables.files import check_columns, check_new_file, read_table, write_table
+from alignset.tables.files import check_columns, check_new_file, read_table
 
 ROW, STRATUM, WAVE, PROBABILITY, REVIEWED = "row", "stratum", "wave", "probability", "reviewed"
 DESIGN = (STRATUM, WAVE, PROBABILITY)
@@ -36,14 +36,8 @@ LABEL_STUDIO_CONFIG = """\
 class Sheet:
     """Rows drawn for review, in the order they are to be looked at.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Columns: the row id, stratum, wave, probability, what is shown to the reviewer, and an
-        empty ``reviewed``. Strata have numbers instead of names, so that they do not tell the
-        observed label.
-    choices : tuple of str
-        The labels a reviewer chooses from.
+    ``rows`` has the row id, stratum, wave, probability, what is shown to the reviewer, and an empty
+    ``reviewed``. Strata have numbers instead of names, so that they do not tell the observed label.
 
     Examples
     --------
@@ -53,7 +47,7 @@ class Sheet:
     """
 
     rows: pd.DataFrame
-    choices: tuple[str, ...]
+    choices: tuple[str, ...]  # the labels a reviewer chooses from
 
     def frame(self) -> pd.DataFrame:
         """One row per row to review."""
@@ -72,13 +66,8 @@ class Sheet:
 class Reviews:
     """What came back from reviewers.
 
-    Parameters
-    ----------
-    id_column : str
-        What the ids are: a column of the table, or ``"row"`` for the position in it.
-    rows : DataFrame
-        Columns id, reviewed, probability, stratum, wave; ``reviewed`` is text, ``"cannot tell"``
-        or None where nobody answered.
+    ``rows`` has the columns id, reviewed, probability, stratum, wave; ``reviewed`` is text,
+    ``"cannot tell"``, or None where nobody answered.
 
     Examples
     --------
@@ -87,7 +76,7 @@ class Reviews:
     1
     """
 
-    id_column: str
+    id_column: str  # what the ids are: a column of the table, or "row" for the position in it
     rows: pd.DataFrame
 
     def frame(self) -> pd.DataFrame:
@@ -117,10 +106,9 @@ def make_sheet(
     choices: Sequence[Any],
 ) -> Sheet:
     """Lay out rows of a table as a sheet; ``positions`` decide which, and in which order."""
-    ids = pd.Series(np.arange(len(table)), name=ROW) if id is None else row_ids(table, id)
-    own = [REVIEWED, *DESIGN, ids.name]
+    ids = row_ids(table, id)
     for name in show:
-        if name in own:
+        if name in (REVIEWED, *DESIGN, ids.name):
             raise ValueError(f"cannot show column {name!r}: a sheet has a column of that name.")
     columns: dict[str, Any] = {
         str(ids.name): ids.to_numpy()[positions],
@@ -133,8 +121,10 @@ def make_sheet(
     return Sheet(pd.DataFrame(columns), tuple(str(choice) for choice in choices))
 
 
-def row_ids(table: pd.DataFrame, id: str) -> pd.Series[Any]:
-    """Return the column that identifies rows; refuse missing and repeated ids."""
+def row_ids(table: pd.DataFrame, id: str | None) -> pd.Series[Any]:
+    """Return the column that identifies rows, their position by default; refuse repeated ids."""
+    if id is None:
+        return pd.Series(np.arange(len(table)), name=ROW)
     check_columns(table, [id])
     ids = table[id]
     check_complete(is_missing(ids), "ids", "every row needs an id", column=id)
@@ -147,11 +137,6 @@ def row_ids(table: pd.DataFrame, id: str) -> pd.Series[Any]:
     if id in (REVIEWED, *DESIGN):
         raise ValueError(f"the id column cannot be {id!r}: a sheet has a column of that name.")
     return ids
-
-
-def write_sheet(sheet: Sheet, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a sheet as a table, in the format of its suffix; whole or not at all."""
-    write_table(sheet.rows, path, overwrite=overwrite)
 
 
 def write_label_studio(
@@ -190,13 +175,7 @@ def _tasks(sheet: Sheet) -> Iterator[dict[str, Any]]:
 
 
 def id_text(value: Any) -> str:
-    """Write an id the same way whatever program last saved it: 7, 7.0 and "7.0" are "7".
-
-    Examples
-    --------
-    >>> id_text(7.0), id_text(" 7.0 "), id_text("A-1")
-    ('7', '7', 'A-1')
-    """
+    """Write an id the same way whatever program last saved it: 7, 7.0 and "7.0" are "7"."""
     text = str(value).strip()
     whole, dot, rest = text.partition(".")
     return whole if dot and not rest.strip("0") and whole.lstrip("-").isdigit() else text
@@ -205,14 +184,7 @@ def id_text(value: Any) -> str:
 def read_reviews(path: str | os.PathLike[str]) -> Reviews:
     r"""Read a sheet back: CSV or TSV as written, or Label Studio's JSON or JSON-MIN export.
 
-    Parameters
-    ----------
-    path : path
-        ``.csv``, ``.tsv`` or ``.json``; however a spreadsheet wrote it, as ``read_table`` does.
-
-    Returns
-    -------
-    Reviews
+    A CSV or TSV file may be however a spreadsheet wrote it, as for ``read_table``.
 
     Examples
     --------

@@ -41,49 +41,29 @@ class Reason:
 class Verdict:
     """Whether the alignment set is good enough, why, and what to do.
 
-    Parameters
-    ----------
-    colour : {"green", "amber", "red"}
-        The worst of the reasons; green without any.
-    reasons : tuple of Reason
-        Worst first.
-    action : str
-        The one thing that helps most.
-
     Examples
     --------
     >>> judge([NoiseRate("all", 99, 0, 0, 0, float("nan"), 0.0, 1.0, 0.0, False)], [], []).colour
     'red'
     """
 
-    colour: Colour
-    reasons: tuple[Reason, ...]
-    action: str
+    colour: Colour  # the worst of the reasons; green without any
+    reasons: tuple[Reason, ...]  # worst first
+    action: str  # the one thing that helps most
 
 
 def judge(
     rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest], empty: Sequence[EmptyCell]
 ) -> Verdict:
-    """Weigh what an audit found.
-
-    ``tests`` carry intervals already widened for their number.
-    """
-    if not any(rate.reviewed for rate in rates):
-        found = [NONE_REVIEWED]
-    else:
-        found = [
-            *_unreviewed_groups(rates), *_different(tests), *_unresolved(rates),
-            *_empty_cells(rates, empty), *_few(rates), *_small_share(rates), *_left_behind(rates),
-            *_nothing_wrong(rates),
-        ]  # fmt: skip
+    """Weigh what an audit found; ``tests`` carry intervals already widened for their number."""
+    found = [NONE_REVIEWED]
+    if any(rate.reviewed for rate in rates):
+        found = [*_biased(rates, tests), *_unanswered(rates, empty), *_too_few(rates)]
     worst = sorted(found, key=lambda reason: reason.colour != "red")
     if not worst:
         return Verdict("green", (), "nothing needed; `alignset audit --next` sharpens the rates.")
     return Verdict(worst[0].colour, tuple(worst), worst[0].action)
 
-
-_Reasons = Iterator[Reason]
-_Rates = Sequence[NoiseRate]
 
 NONE_REVIEWED = Reason(
     "red",
@@ -92,7 +72,8 @@ NONE_REVIEWED = Reason(
 )
 
 
-def _unreviewed_groups(rates: _Rates) -> _Reasons:
+def _biased(rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest]) -> Iterator[Reason]:
+    """Find groups nobody looked at, and those whose reviewed rows are not like the others."""
     for rate in sorted(rates, key=lambda r: -r.rows):
         if rate.reviewed == 0:
             yield Reason(
@@ -100,9 +81,6 @@ def _unreviewed_groups(rates: _Rates) -> _Reasons:
                 f"group {rate.group!r} has {rate.rows} rows, none reviewed",
                 f"review {min(FEW, rate.rows)} random rows of group {rate.group!r}.",
             )
-
-
-def _different(tests: Sequence[TwoSampleTest]) -> _Reasons:
     for test in sorted(tests, key=lambda t: -t.low if t.low == t.low else 0.0):
         if test.low > 0.5:
             how = "even after weighting, " if test.weighted else ""
@@ -115,7 +93,8 @@ def _different(tests: Sequence[TwoSampleTest]) -> _Reasons:
             )
 
 
-def _unresolved(rates: _Rates) -> _Reasons:
+def _unanswered(rates: Sequence[NoiseRate], empty: Sequence[EmptyCell]) -> Iterator[Reason]:
+    """Find rows that were drawn in vain, and cells without a reviewed row."""
     for rate in rates:
         drawn = rate.reviewed + rate.unresolved
         if drawn and rate.unresolved / drawn > MANY_UNRESOLVED:
@@ -124,23 +103,19 @@ def _unresolved(rates: _Rates) -> _Reasons:
                 f"{rate.unresolved} of {drawn} rows drawn in group {rate.group!r} have no answer",
                 f"settle the {rate.unresolved} rows of group {rate.group!r} without an answer.",
             )
-
-
-def _empty_cells(rates: _Rates, empty: Sequence[EmptyCell]) -> _Reasons:
     groups = {rate.group for rate in rates if rate.reviewed}
     for cell in sorted(empty, key=lambda c: -c.rows):
         if cell.group in groups:
-            n = min(10, cell.rows)
+            where = f"with observed label {cell.label!r}"
             yield Reason(
                 "amber",
-                f"group {cell.group!r} has {cell.rows} rows with observed label {cell.label!r}, "
-                "none reviewed",
-                f"review {n} random rows of group {cell.group!r} with observed label "
-                f"{cell.label!r}.",
+                f"group {cell.group!r} has {cell.rows} rows {where}, none reviewed",
+                f"review {min(10, cell.rows)} random rows of group {cell.group!r} {where}.",
             )
 
 
-def _few(rates: _Rates) -> _Reasons:
+def _too_few(rates: Sequence[NoiseRate]) -> Iterator[Reason]:
+    """Find too few reviewed rows, in a group or in all, or none of which the label was wrong."""
     for rate in sorted(rates, key=lambda r: r.effective_size):
         if 0 < rate.effective_size < FEW:
             more = min(max(FEW - rate.reviewed, 10), rate.rows - rate.reviewed)
@@ -150,37 +125,25 @@ def _few(rates: _Rates) -> _Reasons:
                 f"random ones: its noise rate is {rate.low:.2f} to {rate.high:.2f}",
                 f"review {more} more random rows of group {rate.group!r}.",
             )
-
-
-def _small_share(rates: _Rates) -> _Reasons:
     rows, reviewed = sum(r.rows for r in rates), sum(r.reviewed for r in rates)
-    if reviewed and reviewed / rows <= SMALL_SHARE:
-        more = int(SMALL_SHARE * rows) + 1 - reviewed
+    if reviewed / rows <= SMALL_SHARE:
         yield Reason(
             "amber",
             f"{reviewed / rows:.1%} of the rows are reviewed; the two-stage method was noticeably "
             f"worse at {SMALL_SHARE:.0%} or lower (Tjandra & Wiens 2023)",
-            f"review {more} more rows, drawn by `alignset sample`.",
+            f"review {int(SMALL_SHARE * rows) + 1 - reviewed} more rows, drawn by `alignset "
+            "sample`.",
         )
-
-
-def _left_behind(rates: _Rates) -> _Reasons:
-    rows, reviewed = sum(r.rows for r in rates), sum(r.reviewed for r in rates)
     for rate in rates:
         part, fair = rate.reviewed / max(reviewed, 1), rate.rows / rows
         if rate.reviewed and part < LEAST_GROUP and part < fair / 2:
+            more, group = round(fair * reviewed) - rate.reviewed, f"group {rate.group!r}"
             yield Reason(
                 "amber",
-                f"group {rate.group!r} is {fair:.0%} of the rows but {part:.0%} of the reviewed "
-                "ones",
-                f"review {round(fair * reviewed) - rate.reviewed} more random rows of group "
-                f"{rate.group!r}.",
+                f"{group} is {fair:.0%} of the rows but {part:.0%} of the reviewed ones",
+                f"review {more} more random rows of {group}.",
             )
-
-
-def _nothing_wrong(rates: _Rates) -> _Reasons:
-    reviewed = sum(r.reviewed for r in rates)
-    if reviewed and not any(rate.wrong for rate in rates):
+    if not any(rate.wrong for rate in rates):
         yield Reason(
             "amber",
             f"all {reviewed} reviewed labels agree with the observed ones, so where labels are "

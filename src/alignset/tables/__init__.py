@@ -1,11 +1,10 @@
 """A user's file: read it, tell what its columns hold and which part they play, make numbers."""
 
-from alignset.tables.cells import read_cells
 from alignset.tables.columns import Columns, choose_columns
 from alignset.tables.files import read_table, write_table
 from alignset.tables.kinds import kind_of
 from alignset.tables.preprocess import Matrix, Preprocessing, fit_preprocessing
-from alignset.tables.targets import read_targets
+from alignset.tables.targets import read_cells, read_targets
 
 __all__ = [
     "Columns",

@@ -25,23 +25,6 @@ def new_file(path: Path) -> Iterator[Path]:
     ...     os.listdir(folder)
     ['t.txt']
     """
-    with _replacing(path) as part:
-        yield part
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder to fill; it becomes ``path`` if the block ends well, else nothing does.
-
-    A folder that is already at ``path`` is replaced, and is put back if that fails.
-    """
-    with _replacing(path.absolute()) as part:
-        part.mkdir()
-        yield part
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
     scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     part, old = scratch / path.name, scratch / f"{path.name}.old"
     try:
@@ -49,7 +32,8 @@ def _replacing(path: Path) -> Iterator[Path]:
             yield part
             folder = part.is_dir()
             for file in part.iterdir() if folder else (part,):
-                _sync(file)
+                with file.open("rb") as stream:
+                    os.fsync(stream.fileno())
             if folder and path.exists():
                 os.rename(path, old)
             try:
@@ -62,9 +46,15 @@ def _replacing(path: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _sync(file: Path) -> None:
-    with file.open("rb") as stream:
-        os.fsync(stream.fileno())
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder to fill; it becomes ``path`` if the block ends well, else nothing does.
+
+    A folder that is already at ``path`` is replaced, and is put back if that fails.
+    """
+    with new_file(path.absolute()) as part:
+        part.mkdir()
+        yield part
 
 
 @contextmanager

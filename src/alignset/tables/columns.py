@@ -26,49 +26,27 @@ MIN_REVIEWED_FOR_LEAK = 10
 class Columns:
     """Names of a table's columns by the part they play.
 
-    Parameters
-    ----------
-    label : str
-        Observed label.
-    features : tuple of str
-    truth : str, optional
-        True label, empty where a row was not reviewed.
-    groups : tuple of str
-        Several mean their intersections. Groups are features too, unless ignored.
-    id : str, optional
-        Identifies a row; never a feature.
-    probability : str, optional
-        Probability with which a row was chosen for review; never a feature.
-
     Examples
     --------
     >>> Columns("told", ("age",), truth="reviewed", groups=("sex",)).groups
     ('sex',)
     """
 
-    label: str
+    label: str  # observed label
     features: tuple[str, ...]
-    truth: str | None = None
-    groups: tuple[str, ...] = ()
-    id: str | None = None
-    probability: str | None = None
+    truth: str | None = None  # true label, empty where a row was not reviewed
+    groups: tuple[str, ...] = ()  # several mean their intersections; features too, unless ignored
+    id: str | None = None  # identifies a row; never a feature
+    probability: str | None = None  # with which a row was chosen for review; never a feature
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The columns to learn from, what each feature holds, and what to tell the user.
-
-    Parameters
-    ----------
-    columns : Columns
-    kinds : dict from feature name to Kind
-    notes : tuple of str
-        One sentence about each column that was left out.
-    """
+    """The columns to learn from, what each feature holds, and what to tell the user."""
 
     columns: Columns
-    kinds: dict[str, Kind]
-    notes: tuple[str, ...]
+    kinds: dict[str, Kind]  # of each feature
+    notes: tuple[str, ...]  # one sentence about each column that was left out
 
 
 def choose_columns(
@@ -162,11 +140,13 @@ def _check_leak(
                 f"column {name!r} says the same as the label column {other!r}, so a model would "
                 f"learn nothing else; {remedy}."
             )
-    if truth is not None and _marks_review(frame[name], frame[truth]):
-        raise ValueError(
-            f"column {name!r} is filled in exactly where {truth!r} is, so it comes from the "
-            f"review; {remedy}."
-        )
+    if truth is not None:
+        filled, reviewed = frame[name].notna(), frame[truth].notna()
+        if 0 < reviewed.sum() < len(frame) and (filled == reviewed).all():
+            raise ValueError(
+                f"column {name!r} is filled in exactly where {truth!r} is, so it comes from the "
+                f"review; {remedy}."
+            )
     values = frame[name].dropna()
     differs = len(values) == len(frame) >= MIN_ROWS_FOR_ID and values.nunique() == len(values)
     if differs and (kind == "category" or (kind == "number" and _whole(values))):
@@ -186,11 +166,6 @@ def _same(frame: pd.DataFrame, name: str, label: str) -> bool:
     distinct = pairs.drop_duplicates()
     levels = distinct["x"].nunique(dropna=False), distinct["y"].nunique(dropna=False)
     return len(distinct) == levels[0] == levels[1] > 1
-
-
-def _marks_review(values: pd.Series[Any], truth: pd.Series[Any]) -> bool:
-    filled, reviewed = values.notna().to_numpy(), truth.notna().to_numpy()
-    return bool(0 < reviewed.sum() < len(reviewed) and (filled == reviewed).all())
 
 
 def _whole(values: pd.Series[Any]) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from alignset.tables.atomic import new_file
@@ -22,10 +25,7 @@ FORMATS = (*SEPARATORS, "parquet", "feather", "xpt")
 
 
 def read_table(
-    path: str | os.PathLike[str],
-    *,
-    columns: Sequence[str] | None = None,
-    as_text: bool = False,
+    path: str | os.PathLike[str], *, columns: Sequence[str] | None = None, as_text: bool = False
 ) -> pd.DataFrame:
     r"""Read a CSV, TSV, Parquet, Feather or SAS transport file.
 
@@ -141,6 +141,22 @@ def check_names(wanted: Iterable[str], there: Sequence[str], where: str) -> None
             guess = f"did you mean {close[0]!r}? " if close else ""
             shown = ", ".join(there[:12]) + (", ..." if len(there) > 12 else "")
             raise ValueError(f"{where} has no column {name!r}; {guess}it has {shown}.")
+
+
+def plain(value: Any) -> Any:
+    """Return a value as what JSON can hold; a number that is none, or is missing, becomes null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, pd.DataFrame):
+        return plain(value.to_dict("records"))
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    missing = value is pd.NA or (isinstance(value, float) and not math.isfinite(value))
+    return None if missing else value
 
 
 def hash_file(path: str | os.PathLike[str]) -> str:

@@ -20,47 +20,24 @@ MAX_LEVELS = 40
 
 @dataclass(frozen=True)
 class Number:
-    """A column read as one number, and whether it was missing.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"number", "boolean", "date"}
-    origin : str or None
-        For dates, the day from which days are counted.
-    median : float
-        Stands in for what is missing.
-    mean, scale : float
-        Subtracted, then divided by.
-    missing : tuple (mean, scale) or None
-        Of the indicator column; None where nothing was missing at fit.
-    """
+    """A column read as one number, and whether it was missing."""
 
     name: str
-    kind: Kind
-    origin: str | None
-    median: float
-    mean: float
-    scale: float
-    missing: tuple[float, float] | None
+    kind: Kind  # but not "category"
+    origin: str | None  # for dates, the day from which days are counted
+    median: float  # stands in for what is missing
+    mean: float  # subtracted
+    scale: float  # then divided by
+    missing: tuple[float, float] | None  # mean and scale of the indicator; None if none was missing
 
 
 @dataclass(frozen=True)
 class Category:
-    """A column read as one 0/1 column per level.
-
-    Parameters
-    ----------
-    name : str
-    levels : tuple of str or None
-        None is the level of missing values.
-    other : bool
-        Whether a last column stands for rare and unknown levels; else they are all zeros.
-    """
+    """A column read as one 0/1 column per level."""
 
     name: str
-    levels: tuple[str | None, ...]
-    other: bool
+    levels: tuple[str | None, ...]  # None is the level of missing values
+    other: bool  # whether a last column stands for rare and unknown levels; else all are zero
 
 
 @dataclass(frozen=True)
@@ -130,12 +107,8 @@ class Preprocessing:
 
     def unknown_levels(self, frame: pd.DataFrame) -> dict[str, list[str]]:
         """Column -> text it holds that has no column of its own, so far as there is some."""
-        found = {}
-        for c in self.categories:
-            strange = set(as_levels(frame[c.name])) - set(c.levels) - {None}
-            if strange:
-                found[c.name] = sorted(strange)
-        return found
+        held = {c: set(as_levels(frame[c.name])) - {*c.levels, None} for c in self.categories}
+        return {c.name: sorted(strange) for c, strange in held.items() if strange}
 
     def to_data(self) -> dict[str, Any]:
         """Return it as what JSON can hold."""
@@ -191,12 +164,7 @@ class Matrix:
 
 
 def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preprocessing:
-    """Fit scikit-learn's transformers on a table, and take what they learned as data.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    kinds : mapping from column name to {"number", "boolean", "date", "category"}
+    """Fit scikit-learn's transformers on columns of a table, and take what they learned as data.
 
     Examples
     --------

@@ -1,44 +1,125 @@
-"""Observed labels, true labels, groups and review probabilities of a table, checked."""
+"""What a table says of its rows besides their features: labels, groups, cells, review chances."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.labels import EncodedLabels
+from alignset.labels import Codes, EncodedLabels, encode_groups, encode_known, encode_labels
 from alignset.rows.folds import review_strata
-from alignset.tables.cells import read_groups, read_labels
 from alignset.tables.columns import Columns
+from alignset.tables.files import check_columns
 
+Floats = NDArray[np.float64]
 MAX_CLASSES, MAX_GROUPS = 20, 50
 
 
 @dataclass(frozen=True, eq=False)
-class Targets:
-    """What a table says besides its features.
+class Cells:
+    """Group and observed label of every row, as codes."""
 
-    Parameters
-    ----------
-    labels : EncodedLabels
-    group_names : array of shape (G,)
-        Of several group columns the intersections, "a & b".
-    group : int array of shape (n,)
-    unit : int array of shape (n,)
-        Who a row belongs to; rows of one unit are held out together.
-    probability : float array of shape (n,)
-        With which a reviewed row was chosen for review; NaN on other rows, and everywhere if no
-        column has it.
+    groups: NDArray[Any]  # (G,), what the codes stand for
+    labels: NDArray[Any]  # (K,)
+    group: Codes  # (n,)
+    label: Codes  # (n,)
+
+    @property
+    def counts(self) -> Codes:
+        """Rows per cell, (G, K)."""
+        return self.count(np.ones(len(self.group), dtype=bool))
+
+    def count(self, where: NDArray[np.bool_]) -> Codes:
+        """Rows per cell, (G, K), among the rows that count."""
+        shape = len(self.groups), len(self.labels)
+        flat = np.bincount(self.flat[where], minlength=shape[0] * shape[1])
+        return flat.reshape(shape).astype(np.int64)
+
+    @property
+    def flat(self) -> Codes:
+        """Cell of each row as one code, ``group * K + label``, (n,)."""
+        return self.group * len(self.labels) + self.label
+
+
+def read_cells(table: pd.DataFrame, *, label: str | None, group: str | Sequence[str] = ()) -> Cells:
+    """Find the group x observed-label cell of every row.
+
+    Without a label column there is one label, and without a group column one group, named
+    ``"all"``; several group columns mean their intersections.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"obs": [0, 1, 1], "sex": ["f", "f", "m"]})
+    >>> read_cells(table, label="obs", group="sex").counts.tolist()
+    [[1, 1], [0, 1]]
     """
+    columns = [group] if isinstance(group, str) else list(dict.fromkeys(group))
+    check_columns(table, [*([] if label is None else [label]), *columns])
+    if label in columns:
+        raise ValueError(f"column {label!r} cannot be both the label and a group.")
+    labels, y = np.array(["all"]), np.zeros(len(table), dtype=np.int64)
+    if label is not None:
+        encoded = read_labels(table, label)
+        labels, y = encoded.classes, encoded.y_seen
+    names, codes = read_groups(table, columns)
+    return Cells(names, labels, codes, y)
+
+
+def read_groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[Any], Codes]:
+    """Return the names of the groups and the code of each row; no columns are one group."""
+    values = table[list(columns)].to_numpy(object) if columns else None
+    return encode_groups(values, len(table), columns=columns)
+
+
+def read_labels(
+    table: pd.DataFrame, label: str, truth: str | None = None, *, most: int | None = None
+) -> EncodedLabels:
+    """Read observed and true labels; refuse one class, more than ``most``, and unknown ones."""
+    encoded = encode_labels(table[label].to_numpy(object), column=label)
+    if len(encoded.classes) < 2:
+        raise ValueError(
+            f"column {label!r} has one class, {encoded.classes.tolist()[0]!r}, in all "
+            f"{len(table)} rows; a label needs at least two."
+        )
+    if most is not None and len(encoded.classes) > most:
+        raise ValueError(
+            f"column {label!r} has {len(encoded.classes)} different values; a label has at most "
+            f"{most} classes."
+        )
+    if truth is None:
+        return encoded
+    true = table[truth].to_numpy(object)
+    return replace(encoded, y_true=encode_known(true, encoded.classes, column=truth, gaps=True))
+
+
+def guessed_rates(guess: float | Mapping[Any, float], cells: Cells) -> Floats:
+    """Return the guessed noise rate of each cell, (G, K), from one rate or one per label."""
+    labels = cells.labels.tolist()
+    by_label = dict(guess) if isinstance(guess, Mapping) else dict.fromkeys(labels, guess)
+    if set(by_label) != set(labels):
+        raise ValueError(
+            f"guess has the labels {', '.join(map(repr, by_label))} but the table has "
+            f"{', '.join(map(repr, labels))}; give one rate for each, or one for all."
+        )
+    for rate in by_label.values():
+        if not 0 < rate < 1:
+            raise ValueError(f"guess must lie in (0, 1), got {rate}; write 0.2 for 20 %.")
+    return np.tile([float(by_label[name]) for name in labels], (len(cells.groups), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What a table says besides its features."""
 
     labels: EncodedLabels
-    group_names: NDArray[Any]
-    group: NDArray[np.int64]
-    unit: NDArray[np.int64]
-    probability: NDArray[np.float64]
+    group_names: NDArray[Any]  # (G,), of several group columns the intersections, "a & b"
+    group: Codes  # (n,)
+    unit: Codes  # (n,), who a row belongs to; rows of one unit are held out together
+    probability: Floats  # (n,), with which a reviewed row was chosen; NaN elsewhere, or everywhere
 
     @property
     def reviewed(self) -> NDArray[np.bool_]:
@@ -51,7 +132,7 @@ class Targets:
         return bool(np.isfinite(self.probability).any())
 
     @property
-    def weight(self) -> NDArray[np.float64]:
+    def weight(self) -> Floats:
         """Rows that each reviewed row stands for: w_i of ``alignset.model.evaluation``; else 0."""
         cell = self.group * len(self.labels.classes) + self.labels.y_seen
         inverse = np.where(self.reviewed, 1 / self.probability if self.by_design else 1.0, 0.0)
@@ -59,7 +140,7 @@ class Targets:
         return np.asarray(inverse * (size / np.where(total > 0, total, 1))[cell])
 
     @property
-    def strata(self) -> NDArray[np.int64]:
+    def strata(self) -> Codes:
         """Group, true class, and right or wrong label of reviewed rows; -1 elsewhere."""
         return review_strata(self.group, self.labels.y_seen, self.labels.y_true)
 
@@ -101,7 +182,7 @@ def check_review(targets: Targets, truth: str, *, needs_unreviewed: bool) -> Non
         )
 
 
-def _chance(frame: pd.DataFrame, columns: Columns, labels: EncodedLabels) -> NDArray[np.float64]:
+def _chance(frame: pd.DataFrame, columns: Columns, labels: EncodedLabels) -> Floats:
     if columns.probability is None:
         return np.full(len(frame), np.nan)
     values = frame[columns.probability]

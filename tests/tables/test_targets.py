@@ -1,6 +1,6 @@
 import pandas as pd
 
-from alignset.tables.cells import group_columns, guessed_rates, read_cells
+from alignset.tables.targets import guessed_rates, read_cells
 
 TABLE = pd.DataFrame(
     {"obs": [0, 1, 1, 0, 1], "sex": ["f", "f", "m", "m", "m"], "old": [True, False] * 2 + [True]}
@@ -19,7 +19,8 @@ def test_several_groups_intersect_and_none_is_all():
     assert both.groups.tolist() == ["f & False", "f & True", "m & False", "m & True"]
     none = read_cells(TABLE, label=None)
     assert (none.groups.tolist(), none.labels.tolist()) == (["all"], ["all"])
-    assert group_columns(["sex", "sex"]) == group_columns("sex") == ["sex"]
+    once, twice = (read_cells(TABLE, label="obs", group=of) for of in ("sex", ["sex", "sex"]))
+    assert once.groups.tolist() == twice.groups.tolist() == ["f", "m"]
 
 
 def test_columns_kept_as_codes_are_read_too():

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 from fitting.kept import kept
 
-from alignset.fitting.keep import keep_evaluation
-from alignset.model.evaluation import Evaluation
+from alignset.model.evaluation import Evaluation, keep_evaluation
 from alignset.tables.columns import choose_columns
 from alignset.tables.targets import read_targets
 
