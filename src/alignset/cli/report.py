@@ -106,11 +106,7 @@ def _save(pictures: Sequence[Display], figures: Path | None) -> None:
 
 
 def _write_store(
-    store: Path,
-    output: Path,
-    figures: Path | None,
-    claims: Path | None,
-    published: Path | None,
+    store: Path, output: Path, figures: Path | None, claims: Path | None, published: Path | None
 ) -> None:
     results = Store(store).frame()
     if results.empty:

@@ -13,13 +13,7 @@ from alignset.methods.registry import METHODS, describe
 from alignset.model.evaluation import Evaluation
 from alignset.model.fitted import Model
 from alignset.model.folder import load_model
-from alignset.model.measures import (
-    calibration_curves,
-    measure,
-    odds_curves,
-    positive,
-    roc_curves,
-)
+from alignset.model.measures import calibration_curves, measure, odds_curves, positive, roc_curves
 from alignset.report.model_facts import LabelAudit, Measured, ModelFacts
 from alignset.review.audit import Audit, audit
 from alignset.tables.files import check_columns, hash_file, read_table

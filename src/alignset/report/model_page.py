@@ -11,15 +11,7 @@ from alignset.report.displays import Display
 from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.model_labels import labels, tipping_points
 from alignset.report.model_quality import comparison, quality
-from alignset.report.page import (
-    DataTable,
-    FactList,
-    Gallery,
-    Page,
-    Prose,
-    Section,
-    Tiles,
-)
+from alignset.report.page import DataTable, FactList, Gallery, Page, Prose, Section, Tiles
 from alignset.report.tables import NOTHING
 
 WORDS = (

@@ -18,8 +18,7 @@ Several = Annotated[int, Meta(ge=2, description="a whole number of at least 2")]
 _Part = Annotated[float, Meta(ge=0, le=1)]
 _Parts = Annotated[tuple[_Part, ...], Meta(min_length=1)]
 Share = Annotated[
-    _Part | _Parts,
-    Meta(description="a share in [0, 1], or one per group; write 0.1 for 10 %"),
+    _Part | _Parts, Meta(description="a share in [0, 1], or one per group; write 0.1 for 10 %")
 ]
 OneShare = Annotated[float, Meta(ge=0, le=1, description="a share in [0, 1]; write 0.1 for 10 %")]
 S = TypeVar("S", bound="Spec")

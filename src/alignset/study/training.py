@@ -23,11 +23,7 @@ from alignset.evaluate import (
     harmonic_mean,
     summarize,
 )
-from alignset.evaluate.ranked import (
-    odds_over_fpr,
-    odds_over_threshold,
-    predictive_values_over_fpr,
-)
+from alignset.evaluate.ranked import odds_over_fpr, odds_over_threshold, predictive_values_over_fpr
 from alignset.evaluate.validation import HarmonicMean, LogLikelihood
 from alignset.methods import Method
 from alignset.progress import Progress
