@@ -2,7 +2,7 @@ import pytest
 from study.grids import RULES, SPEC, load_grid
 
 from alignset.study import expand
-from alignset.study.cohorts import group_cells, replicas
+from alignset.study.cells import group_cells, replicas
 
 GOLDEN = "12e527d5981bf88fa2a95efe4d6b3d039bf456eb365869bcc1d041ab8b0b3586"
 

@@ -13,7 +13,7 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
 from alignset.progress import Counter
-from alignset.study.cohorts import Cohort, replicas
+from alignset.study.cells import Cohort, replicas
 from alignset.study.records import Record
 from alignset.study.training import train_cohort
 

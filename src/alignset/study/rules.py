@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from alignset.study.evidence import Contrast
-from alignset.study.statistics import ALPHA, Paired, holm, paired
+from alignset.study.quantities import Contrast
+from alignset.study.results import ALPHA, Paired, holm, paired
 
 Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Which contrasts are shown to go a claim's way, and which against it."""

@@ -7,9 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from alignset.progress import Counter, Progress
-from alignset.study.cells import expand
-from alignset.study.cohorts import REPLICAS, group_cells
-from alignset.study.cohorts import replicas as count
+from alignset.study.cells import REPLICAS, expand, group_cells
+from alignset.study.cells import replicas as count
 from alignset.study.engines import Engine, Local
 from alignset.study.records import Cell
 from alignset.study.spec import Experiment
