@@ -45,13 +45,7 @@ def cache_folder() -> Path:
 
 
 def inspect(name: str) -> list[FileState]:
-    """Return the state of every file of a data set in the cache; nothing is changed.
-
-    Examples
-    --------
-    >>> [state.file.name for state in inspect("compas")]
-    ['compas-scores-two-years.csv']
-    """
+    """Return the state of every file of a data set in the cache; nothing is changed."""
     states = []
     for file in find_source(name).files:
         path = cache_folder() / name / file.name
@@ -121,13 +115,6 @@ def read(
 
     The bytes that are returned are the bytes that were hashed. A damaged file of the cache is
     removed; one in the caller's own folder is left alone.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is not there; the message names the command that fetches it.
-    ValueError
-        If a file is not the expected one.
     """
     if download and folder is None:
         get(source.name)

@@ -182,22 +182,10 @@ def _measured(kept: Evaluation, seed: int) -> Measured:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Write a share in per cent.
-
-    Examples
-    --------
-    >>> percent(0.0631)
-    '6.3 %'
-    """
+    """Write a share in per cent."""
     return f"{100 * share:.{digits}f} %"
 
 
 def sentence(text: str) -> str:
-    """Begin with a capital and end with a full stop.
-
-    Examples
-    --------
-    >>> sentence("few rows")
-    'Few rows.'
-    """
+    """Begin with a capital and end with a full stop."""
     return f"{text[:1].upper()}{text[1:]}."

@@ -35,13 +35,7 @@ class TableCell(NamedTuple):
 
 
 def make_cell(column: str, value: Any) -> TableCell:
-    """Write a value as its column's name asks for.
-
-    Examples
-    --------
-    >>> make_cell("p", 0.0001)
-    TableCell(text='<0.001', value='0.0001', is_number=True)
-    """
+    """Write a value as its column's name asks for."""
     is_float = isinstance(value, float | np.floating)
     if value is None or (is_float and np.isnan(value)):
         return TableCell(NOTHING, "", is_number=True)
@@ -60,13 +54,7 @@ def _number(column: str, value: float) -> str:
 
 
 def slug(*parts: str) -> str:
-    """Join names into one that can be an element's id and a file's name.
-
-    Examples
-    --------
-    >>> slug("Noise rate", "as-written", "<b>")
-    'noise-rate-as-written-b'
-    """
+    """Join names into one that can be an element's id and a file's name."""
     text = re.sub(r"[^a-z0-9]+", "-", " ".join(parts).lower())
     return text.strip("-") or "x"
 

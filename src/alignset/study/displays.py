@@ -223,11 +223,7 @@ def _name_ends(axes: Axes, ends: Mapping[str, float], look: Mapping[str, Look], 
 
 
 def _push_apart(places: list[float], gap: float) -> list[float]:
-    """Move ascending places as little as needed to be ``gap`` apart and inside [0, 1].
-
-    >>> [round(p, 2) for p in _push_apart([0.5, 0.5, 0.9], gap=0.1)]
-    [0.45, 0.55, 0.9]
-    """
+    """Move ascending places as little as needed to be ``gap`` apart and inside [0, 1]."""
     moved = list(places)
     for _ in range(200):
         for i in range(len(moved) - 1):

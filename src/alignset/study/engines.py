@@ -60,7 +60,7 @@ class Local(Engine):
         if jobs == 1:
             threads = 1 if device == "cpu" else None  # beside a GPU the cores are free
             for cohort in cohorts:
-                yield train_cohort(cohort, device=device, n_jobs=threads, advance=counter.add)
+                yield train_cohort(cohort, device=device, n_jobs=threads, counter=counter)
             return
         with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
             yield from _through_joblib(cohorts, device, counter)

@@ -166,12 +166,6 @@ class Recipe(Spec, frozen=True, kw_only=True):
     """Everything that decides a cell's result, from which workers build data, method and trainer.
 
     With ``redraw`` the seed decides data, noise and split; otherwise only the split.
-
-    Examples
-    --------
-    >>> recipe = Recipe(data=DataSpec(source="synthetic"), method=MethodSpec(class_="Standard"))
-    >>> recipe.trainer.stopping
-    PatienceSpec(epochs=10)
     """
 
     data: DataSpec

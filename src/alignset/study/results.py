@@ -56,12 +56,6 @@ def summarise(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Mean, SD and number of seeds of one metric, per method and ``x``.
 
     The SD is the population's, as the published ones are; it is missing for a single seed.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"method": "a", "x": 0.1, "seed": [0, 1], "hm": [0.8, 0.9]})
-    >>> summarise(cells, "hm").round(3).to_dict("records")
-    [{'method': 'a', 'x': 0.1, 'n': 2, 'mean': 0.85, 'sd': 0.05}]
     """
     groups = cells.dropna(subset=metric).groupby(["method", "x"], sort=True)[metric]
     table = groups.agg(n="size", mean="mean", sd=lambda v: float(np.std(v.to_numpy())))
@@ -100,14 +94,7 @@ class Paired:
 
 
 def paired(differences: Iterable[float]) -> Paired:
-    """Describe and test differences, one per seed; missing ones are left out.
-
-    Examples
-    --------
-    >>> found = paired([0.1, 0.2, 0.3])
-    >>> round(found.mean, 3), round(found.p, 3)
-    (0.2, 0.074)
-    """
+    """Describe and test differences, one per seed; missing ones are left out."""
     d = np.asarray(list(differences), dtype=float)
     d = d[np.isfinite(d)]
     if len(d) < 2:
@@ -124,13 +111,7 @@ def paired(differences: Iterable[float]) -> Paired:
 
 
 def holm(p: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Adjust p-values for their number by Holm's step-down; missing ones stay and do not count.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Adjust p-values for their number by Holm's step-down; missing ones stay and do not count."""
     values = np.asarray(p, dtype=float)
     adjusted = np.full(len(values), np.nan)
     known = np.flatnonzero(np.isfinite(values))

@@ -90,13 +90,7 @@ def _two_sided(found: Sequence[Paired]) -> tuple[NDArray[np.float64], NDArray[np
 
 @dataclass(frozen=True)
 class Greater(Rule):
-    """Contrasts are above zero; one significantly below it fails.
-
-    Parameters
-    ----------
-    share : float
-        How large a share of the contrasts must be above zero for the whole to hold.
-    """
+    """Contrasts, or a share of them, are above zero; one significantly below it fails."""
 
     words = (
         *("significantly above zero", "significantly below zero"),

@@ -123,12 +123,9 @@ class Experiment(Grid, frozen=True, kw_only=True):
         """
         n = len(self.settings)
         chosen = range(n) if self.settings[0].methods else sorted({0, n // 2, n - 1})
-        return msgspec.structs.replace(
-            self,
-            seeds=min(self.seeds, QUICK_SEEDS),
-            configs=min(self.configs, QUICK_CONFIGS),
-            settings=tuple(self.settings[i] for i in chosen),
-        )
+        settings = tuple(self.settings[i] for i in chosen)
+        seeds, configs = min(self.seeds, QUICK_SEEDS), min(self.configs, QUICK_CONFIGS)
+        return msgspec.structs.replace(self, seeds=seeds, configs=configs, settings=settings)
 
     def ranges(self, dataset: str, method: str) -> Ranges:
         """Where random search looks for a method on a data set: its own ranges before all's."""
@@ -227,12 +224,11 @@ def _read_space(path: Path, protocol: str, section: str) -> dict[str, Ranges]:
     for ranges in plain.values():
         ranges.update({k: {"log_uniform": v} for k, v in ranges.items() if isinstance(v, list)})
     found = convert(plain, dict[str, dict[str, Range]], path, *place)
-    for method, name in ((m, name) for m, ranges in found.items() for name in ranges):
+    for method, name, values in ((m, k, v) for m, own in found.items() for k, v in own.items()):
         try:
-            build_range(found[method][name])
+            build_range(values)
         except ValueError as error:
-            place_of = ".".join((*place, method))
-            raise ValueError(f"{path}: [{place_of}] {name}: {error}") from None
+            raise ValueError(f"{path}: [{'.'.join((*place, method))}] {name}: {error}") from None
     return found
 
 
