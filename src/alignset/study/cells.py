@@ -93,11 +93,6 @@ def _cell(
     return Cell(*names, setting.x, seed, recipe)
 
 
-def replicas(cells: Cohort) -> int:
-    """Count trainings."""
-    return sum(cell.replicas for cell in cells)
-
-
 def group_cells(cells: Sequence[Cell], *, limit: int) -> list[Cohort]:
     """Cut cells into cohorts of about ``limit`` replicas.
 

@@ -44,8 +44,6 @@ GENERATED: dict[str, Callable[..., Any]] = {
     "synthetic_released": make_synthetic_released,
 }
 MIMIC: dict[str, Literal["ARF", "shock"]] = {"mimic_arf": "ARF", "mimic_shock": "shock"}
-OBSERVED = ("nhanes",)
-"""Data sets with observed labels of their own: nothing is flipped."""
 
 
 def mimic_folder() -> Path:
@@ -113,7 +111,7 @@ def _generated(source: str, rows: int | None, seed: int) -> Drawn:
 def _loaded(source: str, features: str | None) -> Table:
     if source in MIMIC:
         return load_mimic(mimic_folder(), task=MIMIC[source])
-    if source in OBSERVED:
+    if source == "nhanes":
         return load_nhanes(group="sex")
     load = {"adult": load_adult, "compas": load_compas}[source]
     return load(features=FEATURES[source][features or "paper"])

@@ -13,7 +13,7 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
 from alignset.progress import Counter
-from alignset.study.cells import Cohort, replicas
+from alignset.study.cells import Cohort
 from alignset.study.records import Record
 from alignset.study.training import train_cohort
 
@@ -110,5 +110,5 @@ def _through_joblib(cohorts: Sequence[Cohort], device: str, counter: Counter) ->
     parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
     with closing(parallel(jobs)) as results:
         for records in results:
-            counter.add(replicas([record.cell for record in records]))
+            counter.add(sum(record.cell.replicas for record in records))
             yield records

@@ -59,14 +59,10 @@ class DataSpec(SourceSpec, frozen=True, kw_only=True):
     content: str = ""
 
 
-NoiseKind = Literal["by_features", "by_group", "uniform", "observed"]
-"""How labels go wrong; "observed" takes those the data set itself carries."""
-
-
 class NoiseSpec(Spec, frozen=True, kw_only=True):
-    """How labels go wrong."""
+    """How labels go wrong; "observed" takes those the data set itself carries."""
 
-    kind: NoiseKind | None = None
+    kind: Literal["by_features", "by_group", "uniform", "observed"] | None = None
     rate: Share | None = None
     lowest: bool | None = None
 

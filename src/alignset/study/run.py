@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from alignset.progress import Counter, Progress
 from alignset.study.cells import REPLICAS, expand, group_cells
-from alignset.study.cells import replicas as count
 from alignset.study.engines import Engine, Local
 from alignset.study.records import Cell
 from alignset.study.spec import Experiment
@@ -96,7 +95,8 @@ def run(
     known = {k for k, status in store.statuses().items() if not (retry and status == "failed")}
     missing = [[cell for cell in cohort if cell.key not in known] for cohort in cohorts]
     missing = [cohort for cohort in missing if cohort]
-    counter = Counter(progress, "training", sum(map(count, missing)))
+    total = sum(cell.replicas for cohort in missing for cell in cohort)
+    counter = Counter(progress, "training", total)
     trained = 0
     results = (engine or Local()).train(missing, device=device, counter=counter)
     with closing(results):  # type: ignore[type-var]

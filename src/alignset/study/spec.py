@@ -15,7 +15,6 @@ from alignset.study.recipe import NoiseSpec, RangeSpec, ReviewSpec, Spec, Whole
 from alignset.study.toml import convert, read_toml
 
 QUICK_SEEDS, QUICK_CONFIGS = 2, 4
-NOTHING_VARIED = "none"
 EVERY_METHOD = "all"
 
 Names = Annotated[
@@ -236,7 +235,7 @@ def _read_vary(vary: dict[str, Any], file: Path) -> tuple[str, tuple[Setting, ..
     changes = {k: v for k, v in vary.items() if k not in ("name", "x")}
     if not changes:
         convert(vary, Spec, file, "vary")
-        return NOTHING_VARIED, (Setting(),)
+        return "none", (Setting(),)
     convert(changes, dict[str, Values], file, "vary")
     first = next(iter(changes))
     x = vary.get("x", changes[first])
