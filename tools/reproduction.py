@@ -18,9 +18,9 @@ from pages import markdown, percent, save_csv
 
 from alignset.cli.report import write_text
 from alignset.study import Reproduction, Store
+from alignset.study.claims import Verdicts
 from alignset.study.publication import load_publication
 from alignset.study.reproduction import save_figures
-from alignset.study.verdicts import Verdicts
 
 PAGE = pages.DOCS / "reproduction"
 PAPER = pages.PAPER / "chil2023"

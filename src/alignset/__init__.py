@@ -9,61 +9,45 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from alignset.data import load_adult, load_compas, load_mimic, load_nhanes
+    from alignset.data.synthetic import make_synthetic, make_synthetic_released
+    from alignset.engine import Trainer
+    from alignset.estimator import NoisyLabelClassifier
+    from alignset.evaluate import aueoc, auroc, harmonic_mean
+    from alignset.methods import Alignment, JointAlignment, Standard
+    from alignset.model.folder import load_model
+    from alignset.noise import flip_by_features
+    from alignset.rows import Problem, Table, draw_review
+
 __version__ = "0.1.0"
 
-_HOME = {
-    "NoisyLabelClassifier": "alignset.estimator",
-    "load_model": "alignset.model.folder",
-    "Trainer": "alignset.engine",
-    "Problem": "alignset.rows",
-    "Table": "alignset.rows",
-    "load_adult": "alignset.data",
-    "load_compas": "alignset.data",
-    "load_mimic": "alignset.data",
-    "load_nhanes": "alignset.data",
-    "make_synthetic": "alignset.data",
-    "make_synthetic_released": "alignset.data",
-    "flip_by_features": "alignset.noise",
-    "draw_review": "alignset.rows",
-    "auroc": "alignset.evaluate",
-    "aueoc": "alignset.evaluate",
-    "harmonic_mean": "alignset.evaluate",
-    "Alignment": "alignset.methods",
-    "JointAlignment": "alignset.methods",
-    "Standard": "alignset.methods",
-}
-"""Public name -> the module it is imported from when first asked for."""
+__all__ = [
+    "Alignment", "JointAlignment", "NoisyLabelClassifier", "Problem", "Standard", "Table",
+    "Trainer", "__version__", "aueoc", "auroc", "draw_review", "flip_by_features",
+    "harmonic_mean", "load_adult", "load_compas", "load_mimic", "load_model", "load_nhanes",
+    "make_synthetic", "make_synthetic_released",
+]  # fmt: skip
 
-__all__ = ["__version__", *_HOME]
+_HOME = {
+    "data": "load_adult load_compas load_mimic load_nhanes make_synthetic make_synthetic_released",
+    "engine": "Trainer",
+    "estimator": "NoisyLabelClassifier",
+    "evaluate": "aueoc auroc harmonic_mean",
+    "methods": "Alignment JointAlignment Standard",
+    "model.folder": "load_model",
+    "noise": "flip_by_features",
+    "rows": "Problem Table draw_review",
+}
+"""Module -> the public names that are in it."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'alignset' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    for module, names in _HOME.items():
+        if name in names.split():
+            return getattr(import_module(f"alignset.{module}"), name)
+    raise AttributeError(f"module 'alignset' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-if TYPE_CHECKING:
-    from alignset.data import load_adult as load_adult
-    from alignset.data import load_compas as load_compas
-    from alignset.data import load_mimic as load_mimic
-    from alignset.data import load_nhanes as load_nhanes
-    from alignset.data import make_synthetic as make_synthetic
-    from alignset.data import make_synthetic_released as make_synthetic_released
-    from alignset.engine import Trainer as Trainer
-    from alignset.estimator import NoisyLabelClassifier as NoisyLabelClassifier
-    from alignset.evaluate import aueoc as aueoc
-    from alignset.evaluate import auroc as auroc
-    from alignset.evaluate import harmonic_mean as harmonic_mean
-    from alignset.methods import Alignment as Alignment
-    from alignset.methods import JointAlignment as JointAlignment
-    from alignset.methods import Standard as Standard
-    from alignset.model.folder import load_model as load_model
-    from alignset.noise import flip_by_features as flip_by_features
-    from alignset.rows import Problem as Problem
-    from alignset.rows import Table as Table
-    from alignset.rows import draw_review as draw_review

@@ -5,7 +5,8 @@ from fitting.kept import kept
 
 from alignset.fitting.tipping import level_rates, tipping
 from alignset.model.measures import calibration_curves, measure, odds_curves, roc_curves
-from alignset.report.model_facts import LabelAudit, Measured, ModelFacts
+from alignset.report.model_facts import Measured, ModelFacts
+from alignset.review.verdict import Reason, Verdict
 
 NASTY = '<script>alert("x")</script> & $\\frac{1}$ _m'
 
@@ -72,7 +73,8 @@ def facts(groups=("f", NASTY), **changes):
         "level": level_rates(known),
         "titles": {"alignment": "Alignment", "standard": "Standard"},
         "measured": measured(groups),
-        "audit": LabelAudit("amber", "review more.", [("amber", "few rows")], ["a note"]),
+        "verdict": Verdict("amber", (Reason("amber", "few rows", "review more."),), "review more."),
+        "cautions": ["a note"],
         "doubtful": pd.DataFrame({"pid": [7], "observed": ["yes"], "confidence": [0.02]}),
         "table": [("Table looked at", "table.csv")],
         "command": "alignset report model",

@@ -10,7 +10,7 @@ import pytest
 from report.browser import chromium
 from report.made_up_model import NASTY, facts, manifest, measured, rates
 
-from alignset.report.model_page import displays, model_page
+from alignset.report.model_page import model_page
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_the_same_facts_give_the_same_bytes(html):
 
 
 def test_every_metric_is_there_three_ways():
-    names = [display.name for display in displays(model_page(facts()))]
+    names = [display.name for display in model_page(facts()).displays]
     for kind in ("roc", "calibration"):
         assert [f"{kind}-{way}" in names for way in ("observed", "reviewed", "corrected")] == [
             *(True, True, True)
@@ -85,7 +85,7 @@ def test_a_model_nothing_is_known_of_still_gets_its_page():
     bare = manifest(("f", "m"))
     for name in ("command", "data", "search", "rows", "comparison", "notes", "settings"):
         del bare[name]
-    nothing = {"measured": None, "audit": None, "doubtful": None, "level": pd.DataFrame()}
+    nothing = {"measured": None, "verdict": None, "doubtful": None, "level": pd.DataFrame()}
     page = model_page(facts(manifest=bare, rates=known, table=(), **nothing))
     html = page.html()
     for said in (
@@ -97,7 +97,7 @@ def test_a_model_nothing_is_known_of_still_gets_its_page():
         "not recorded",
     ):
         assert said in html
-    assert displays(page) == []
+    assert page.displays == []
 
 
 def test_a_level_that_cannot_be_reached_is_said_so():

@@ -2,7 +2,7 @@ import pytest
 from study.grids import RULES, SPEC, load_grid
 
 from alignset.study import expand
-from alignset.study.cohorts import group_cells, replicas
+from alignset.study.cells import group_cells
 
 GOLDEN = "12e527d5981bf88fa2a95efe4d6b3d039bf456eb365869bcc1d041ab8b0b3586"
 
@@ -78,7 +78,7 @@ def test_cohorts_hold_what_can_be_stacked_and_do_not_depend_on_what_is_done(tmp_
     cohorts = group_cells(cells, limit=4)
     assert [len(c) for c in cohorts] == [2, 2, 2, 2]
     assert all(len({cell.method for cell in c}) == 1 for c in cohorts)
-    assert sum(map(replicas, cohorts)) == 16
+    assert sum(cell.replicas for cohort in cohorts for cell in cohort) == 16
     assert sorted(x.key for c in cohorts for x in c) == sorted(x.key for x in cells)
     assert [len(c) for c in group_cells(cells, limit=1000)] == [4, 4]
     assert [len(c) for c in group_cells(cells, limit=1)] == [1] * 8

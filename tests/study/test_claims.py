@@ -7,9 +7,8 @@ import pytest
 from report.made_up import DATASETS, cells, ideal, published_of, shift
 
 from alignset.study.claims import Claim, Test
-from alignset.study.evidence import Evidence
 from alignset.study.publication import load_publication
-from alignset.study.quantities import Line, contrasts
+from alignset.study.quantities import Evidence, Line, contrasts
 from alignset.study.rules import Greater, State
 
 PAPER = load_publication(Path(__file__).parents[2] / "paper" / "chil2023" / "claims.py")

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 from report.made_up import cells, fail, published_of
 
-from alignset.study.evidence import Evidence
 from alignset.study.quantities import (
+    Evidence,
     Line,
     above,
     at,

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from alignset.study.evidence import Contrast
+from alignset.study.quantities import Contrast
 from alignset.study.rules import Greater, LosesLess, NeverBelow, State, Within
 
 CLOSE = (0.001, -0.001, 0.002, -0.002, 0.0015)

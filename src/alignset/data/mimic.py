@@ -43,12 +43,13 @@ class FiddleFiles:
     label: str  # name of the label column
 
 
-def fiddle_layout(folder: Path, task: str) -> FiddleFiles:
-    """Return where FIDDLE's own pipeline writes the files of a task at four hours."""
+def fiddle_layout(folder: Path, task: str, *, released: bool = False) -> FiddleFiles:
+    """Return where FIDDLE's own pipeline, or its release, has the files of a task at four hours."""
     name = _FIDDLE_NAMES[task]
+    place = f"{name}_4h" if released else f"outcome={name},T=4.0,dt=1.0"
     return FiddleFiles(
-        features=folder / "features" / f"outcome={name},T=4.0,dt=1.0",
-        population=folder / "population" / f"{name}_4.0h.csv",
+        features=folder / "features" / place,
+        population=folder / "population" / f"{name}_{'4' if released else '4.0'}h.csv",
         stays=folder / "prep" / "icustays_MV.csv",
         label=f"{name}_LABEL",
     )
@@ -93,7 +94,7 @@ def load_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"])
     """
     if task not in _FIDDLE_NAMES:
         raise ValueError(f"task must be 'ARF' or 'shock', got {task!r}.")
-    files = _find_files(Path(folder), task)
+    files = find_files(Path(folder), task)
     (s, width), (timed, n_hours, timed_width) = _read(files, "s", 2), _read(files, "X", 3)
     names = _names(files.features, "s", width)
     timed_names = _names(files.features, "X", timed_width) or _numbered("X", timed_width)
@@ -113,14 +114,9 @@ def load_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"])
     )
 
 
-def _find_files(folder: Path, task: str) -> FiddleFiles:
-    name, own = _FIDDLE_NAMES[task], fiddle_layout(folder, task)
-    released = FiddleFiles(
-        features=folder / "features" / f"{name}_4h",
-        population=folder / "population" / f"{name}_4h.csv",
-        stays=own.stays,
-        label=own.label,
-    )
+def find_files(folder: Path, task: str) -> FiddleFiles:
+    """Return where a task's files are, in either layout."""
+    own, released = (fiddle_layout(folder, task, released=known) for known in (False, True))
     for files in (own, released):
         if files.features.is_dir():
             return files
@@ -146,8 +142,8 @@ def _read(files: FiddleFiles, which: str, n_axes: int) -> tuple[Any, ...]:
             fill = float(stored["fill_value"]) if "fill_value" in stored else 0.0
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
         raise ValueError(
-            f"{path} is not a whole sparse array with coords, data and shape ({error}); "
-            f"copy it again."
+            f"{path} is not a whole sparse array with coords, data and shape ({error}); copy it "
+            "again."
         ) from error
     lengths = tuple(map(int, shape))
     if len(shape) != n_axes or coords.shape != (n_axes, len(data)) or fill != 0:
@@ -198,13 +194,13 @@ def _read_population(files: FiddleFiles, *n_rows: int) -> pd.DataFrame:
 
 def _non_white(s: csr_matrix, names: list[str] | None, features: Path) -> NDArray[np.int64]:
     if names is None:
+        column = RACE_COLUMN
+        said = f"white race is taken from column {column} of s, unchecked."
         warnings.warn(
-            f"{features} has no s.feature_names.json: white race is taken from column "
-            f"{RACE_COLUMN} of s, unchecked.",
-            RaceByPositionWarning,
-            stacklevel=3,
+            f"{features} has no s.feature_names.json: {said}", RaceByPositionWarning, stacklevel=3
         )
-    column = RACE_COLUMN if names is None else _race_column(names, features)
+    else:
+        column = _race_column(names, features)
     white = np.asarray(s[:, [column]].toarray()).ravel()
     if not np.isin(white, (0, 1)).all():
         raise ValueError(f"column {column} of s should say who is white, but is not 0 and 1 only.")
@@ -224,12 +220,8 @@ def _race_column(names: list[str], features: Path) -> int:
 
 def _subjects(files: FiddleFiles, population: pd.DataFrame) -> NDArray[Any] | None:
     if not files.stays.is_file():
-        warnings.warn(
-            f"{files.stays} is missing: stays of one subject may land in different parts of a "
-            f"split.",
-            NoSubjectsWarning,
-            stacklevel=3,
-        )
+        said = "stays of one subject may land in different parts of a split."
+        warnings.warn(f"{files.stays} is missing: {said}", NoSubjectsWarning, stacklevel=3)
         return None
     stays = pd.read_csv(files.stays, usecols=["SUBJECT_ID", "ICUSTAY_ID"])
     subject = population["ID"].map(stays.drop_duplicates().set_index("ICUSTAY_ID")["SUBJECT_ID"])

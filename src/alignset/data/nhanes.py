@@ -21,13 +21,9 @@ THRESHOLD = 6.5
 """Glycohaemoglobin, in per cent, from which the blood shows diabetes."""
 
 _RACES = (
-    "Non-Hispanic White",
-    "Non-Hispanic Black",
-    "Mexican American",
-    "Other Hispanic",
-    "Non-Hispanic Asian",
-    "Other Race - Including Multi-Racial",
-)
+    "Non-Hispanic White", "Non-Hispanic Black", "Mexican American", "Other Hispanic",
+    "Non-Hispanic Asian", "Other Race - Including Multi-Racial",
+)  # fmt: skip
 _GROUPS = {"race": (columns.RACE, _RACES), "sex": (columns.SEX, ("Male", "Female"))}
 
 

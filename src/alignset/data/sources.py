@@ -84,13 +84,7 @@ SOURCES: dict[str, DataSource] = {source.name: source for source in (ADULT, COMP
 
 
 def find_source(name: str) -> DataSource:
-    """Return the data set called ``name``.
-
-    Examples
-    --------
-    >>> find_source("compas").files[0].name
-    'compas-scores-two-years.csv'
-    """
+    """Return the data set called ``name``."""
     if name == "mimic":
         raise ValueError(
             "MIMIC-III needs a PhysioNet account and cannot be fetched; pass your folder to "

@@ -30,18 +30,8 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
 
     The graph has one input per column of the table, (n, 1) each: numbers, booleans (0 or 1) and
     dates (days since 1970-01-01) as double with NaN for missing, text as string with "" for
-    missing. Its output ``probability`` is (n, K), in the order of ``metadata["classes"]``.
-
-    Parameters
-    ----------
-    model : Model
-    path : path
-    overwrite : bool, default False
-
-    Returns
-    -------
-    float
-        Largest difference found between the two, below 1e-5.
+    missing. Its output ``probability`` is (n, K), in the order of ``metadata["classes"]``. The
+    largest difference found between the two is returned; it is below 1e-5.
     """
     place = Path(path)
     check_onnx(place, overwrite=overwrite)

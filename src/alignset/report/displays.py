@@ -36,13 +36,17 @@ class Axis:
             axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Display(ABC):
-    """A picture and the numbers in it."""
+    """A picture and the numbers in it.
+
+    It has the name of a file or element, a heading, what to look at, and what it shows in words.
+    """
 
     name: str
-    title: str
-    caption: str
-    alt: str
+    title: str = ""
+    caption: str = ""
+    alt: str = ""
 
     @property
     def is_tall(self) -> bool:

@@ -34,13 +34,7 @@ def looks(
 ) -> dict[str, Look]:
     """Give every method a look: the named ones in their order first, then the rest by name.
 
-    Parameters
-    ----------
-    methods : iterable of str
-    labels : sequence of (method, label), optional
-        What to call methods.
-    focus : str, optional
-        The method to look at, drawn heavier; the first label's if left out.
+    ``focus`` is drawn heavier; by default the first that ``labels`` name.
 
     Examples
     --------

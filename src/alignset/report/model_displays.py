@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from alignset.report.canvas import drawing, one_axes, to_svg
-from alignset.report.displays import Display
+from alignset.report.displays import Axis, Display
 from alignset.report.look import MARKERS, QUIET, Look, looks
 
 LONGEST = 22
@@ -33,29 +32,15 @@ _DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)))
 class Dots(Display):
     """Estimates with intervals, lying, one row per label and one mark per series.
 
-    Parameters
-    ----------
-    values : DataFrame
-        label, estimate, low, high, and series where there are several.
-    name, title, x_label : str
-    caption, alt : str, optional
-    is_share : bool, default False
-        Whether the axis counts in per cent, from 0.
-
     Examples
     --------
     >>> row = {"label": ["f"], "estimate": [0.1], "low": [0.05], "high": [0.2]}
-    >>> Dots(pd.DataFrame(row), "noise", "Noise", "share", is_share=True).svg().count("<svg")
+    >>> Dots(pd.DataFrame(row), Axis("share", is_share=True), name="noise").svg().count("<svg")
     1
     """
 
-    values: pd.DataFrame
-    name: str
-    title: str
-    x_label: str
-    caption: str = ""
-    alt: str = ""
-    is_share: bool = False
+    values: pd.DataFrame  # label, estimate, low, high, and series where there are several
+    axis: Axis
 
     def frame(self) -> pd.DataFrame:
         """Return the values."""
@@ -82,10 +67,9 @@ class Dots(Display):
             axes.set_yticks(range(len(labels)), [shorten(label) for label in labels])
             axes.set_ylim(len(labels) - 0.45, -0.55)
             axes.grid(visible=False, axis="y")
-            axes.set_xlabel(self.x_label)
-            if self.is_share:
+            self.axis.lay(axes)
+            if self.axis.is_share:
                 axes.set_xlim(left=0)
-                axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
             if len(look) > 1:
                 figure.legend(ncols=3, **_LEGEND)
             return to_svg(figure)
@@ -95,33 +79,18 @@ class Dots(Display):
 class Lines(Display):
     """Named lines in a square of shares, with a diagonal to compare with where it means something.
 
-    Parameters
-    ----------
-    values : DataFrame
-        line, x, y, and low and high where points have intervals.
-    name, title, x_label, y_label : str
-    caption, alt : str, optional
-    diagonal : str, default ""
-        What the diagonal means; none is drawn without.
-    y_from : float, default 0
-        Where the vertical axis begins.
-
     Examples
     --------
     >>> values = pd.DataFrame({"line": "f", "x": [0.0, 1.0], "y": [0.0, 1.0]})
-    >>> Lines(values, "roc", "ROC", "FPR", "TPR", diagonal="chance").svg().count("<svg")
+    >>> Lines(values, "FPR", "TPR", name="roc", diagonal="chance").svg().count("<svg")
     1
     """
 
-    values: pd.DataFrame
-    name: str
-    title: str
+    values: pd.DataFrame  # line, x, y, and low and high where points have intervals
     x_label: str
     y_label: str
-    caption: str = ""
-    alt: str = ""
-    diagonal: str = ""
-    y_from: float = 0.0
+    diagonal: str = ""  # what it means; none is drawn without
+    y_from: float = 0.0  # where the vertical axis begins
 
     def frame(self) -> pd.DataFrame:
         """Return the points."""
@@ -139,10 +108,9 @@ class Lines(Display):
                           label=self.diagonal)  # fmt: skip
             for line, mark in look.items():
                 _draw(axes, self.values[self.values["line"] == line], mark)
-            axes.set_xlim(-0.02, 1.02)
-            axes.set_ylim(self.y_from - 0.02 * (1 - self.y_from), 1 + 0.02 * (1 - self.y_from))
-            axes.set_xlabel(self.x_label)
-            axes.set_ylabel(self.y_label)
+            room = 0.02 * (1 - self.y_from)
+            axes.set(xlim=(-0.02, 1.02), ylim=(self.y_from - room, 1 + room))
+            axes.set(xlabel=self.x_label, ylabel=self.y_label)
             figure.legend(ncols=n_columns, **_LEGEND)
             return to_svg(figure)
 

@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from alignset.report.displays import Axis
 from alignset.report.model_displays import INTERVAL, Dots
-from alignset.report.model_facts import LabelAudit, Measured, ModelFacts, percent, sentence
+from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.page import DataTable, FactList, Gallery, Prose, Section
+from alignset.review.verdict import Verdict
 
 RATE = (
     "The noise rate of a group is the share of its observed labels that are wrong, as far as the "
@@ -22,7 +24,7 @@ NOT_COVERED = (
 
 def labels(facts: ModelFacts) -> Section:
     """Say what was learned about the labels."""
-    checked = [] if facts.audit is None else [_reviewed_rows(facts.audit)]
+    checked = [] if facts.verdict is None else [_reviewed_rows(facts.verdict, facts.cautions)]
     parts = [_noise(facts), *checked, _doubtful(facts)]
     return Section("What was learned about the labels", (), parts)
 
@@ -45,19 +47,20 @@ def _noise(facts: ModelFacts) -> Section:
     names = {"rate": "noise rate", **INTERVAL, "model_rate": "model's own rate"}
     table = DataTable(rates.rename(columns=names).dropna(axis=1, how="all"), *table_name)
     picture = Dots(
-        rates.rename(columns={"group": "label", "rate": "estimate"}), "noise-rates",
-        "Noise rate by group", "share of observed labels that are wrong",
-        alt="Noise rate of each group with its interval.", is_share=True,
+        rates.rename(columns={"group": "label", "rate": "estimate"}),
+        Axis("share of observed labels that are wrong", is_share=True),
+        name="noise-rates", title="Noise rate by group",
+        alt="Noise rate of each group with its interval.",
     )  # fmt: skip
     told = Prose([f"{RATE} {how} Intervals are of 95 %. {guess}"])
     return Section("Noise rates", [told, Gallery([picture]), table])
 
 
-def _reviewed_rows(found: LabelAudit) -> Section:
+def _reviewed_rows(found: Verdict, cautions: Sequence[str]) -> Section:
     said = f"Verdict on the reviewed rows: {found.colour}. What helps most: {found.action}"
-    reasons = [(colour, sentence(text)) for colour, text in found.reasons]
-    notes = Prose([f"Note: {note}." for note in found.notes])
+    reasons = [(reason.colour, sentence(reason.text)) for reason in found.reasons]
     listed = [FactList(reasons)] if reasons else []
+    notes = Prose([f"Note: {caution}." for caution in cautions])
     title = "Can the reviewed rows be trusted to stand for the rest?"
     return Section(title, [Prose([said]), *listed, notes])
 

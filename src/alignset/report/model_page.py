@@ -7,45 +7,25 @@ from typing import Any
 
 import pandas as pd
 
-from alignset.report.displays import Display
 from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.model_labels import labels, tipping_points
 from alignset.report.model_quality import comparison, quality
-from alignset.report.page import (
-    DataTable,
-    FactList,
-    Gallery,
-    Page,
-    Prose,
-    Section,
-    Tiles,
-)
-from alignset.report.tables import NOTHING
+from alignset.report.page import NOTHING, DataTable, FactList, Page, Prose, Section, Tiles
 
 WORDS = (
     ("observed label", "The label in the table, which may be wrong."),
     ("true label", "What a reviewer found; known for reviewed rows only."),
     ("noise rate", "The share of observed labels that are wrong."),
-    (
-        "AUROC",
-        "How often a row with the label is ranked above one without it: 0.5 is chance, 1 is best.",
-    ),
-    (
-        "AUEOC",
-        "Area under the equalized odds curve: 1 minus the gap between groups in true and false "
-        "positive rates, averaged over all thresholds. 1 is even.",
-    ),
+    ("AUROC", "How often a row with the label is ranked above one without it: 0.5 is chance, 1 is "
+     "best."),
+    ("AUEOC", "Area under the equalized odds curve: 1 minus the gap between groups in true and "
+     "false positive rates, averaged over all thresholds. 1 is even."),
     ("HM", "Harmonic mean of AUROC and AUEOC: high only if both are."),
-    (
-        "calibration gap",
-        "Mean predicted probability minus the share that has the label: above 0 the model says "
-        "too much, below 0 too little.",
-    ),
-    (
-        "95 % interval",
-        "Made by a recipe that covers the truth in about 95 of 100 studies like this one.",
-    ),
-)
+    ("calibration gap", "Mean predicted probability minus the share that has the label: above 0 "
+     "the model says too much, below 0 too little."),
+    ("95 % interval", "Made by a recipe that covers the truth in about 95 of 100 studies like this "
+     "one."),
+)  # fmt: skip
 
 ENOUGH = 20
 """Reviewed rows of a group that is named at a glance."""
@@ -55,10 +35,8 @@ def model_page(facts: ModelFacts) -> Page:
     """Lay out the report of one model."""
     said = [*_labels_said(facts.rates), *_model_said(facts)]
     names = list(facts.manifest["columns"]["features"])
-    columns = DataTable(
-        pd.DataFrame({"column": names}), "columns", "Columns it reads",
-        f"{len(names)} columns it reads",
-    )  # fmt: skip
+    read = f"{len(names)} columns it reads"
+    columns = DataTable(pd.DataFrame({"column": names}), "columns", "Columns it reads", read)
     sections = [
         Section("At a glance", [Tiles(_tiles(facts)), Prose(said)]),
         labels(facts),
@@ -77,17 +55,6 @@ def model_page(facts: ModelFacts) -> Page:
     return Page(f"Report on a model of {facts.label!r}", lead, sections, footer=footer)
 
 
-def displays(page: Page) -> list[Display]:
-    """Return every picture of a page, in its order."""
-    blocks = [
-        block
-        for section in page.sections
-        for part in (section, *section.sections)
-        for block in part.blocks
-    ]
-    return [display for b in blocks if isinstance(b, Gallery) for display in b.displays]
-
-
 def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
     rows = facts.manifest.get("rows") or {}
     tiles = [(f"{rows['all']:,}", "rows"), (f"{rows['reviewed']:,}", "reviewed")] if rows else []
@@ -101,8 +68,8 @@ def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
             estimate = _corrected(facts.measured, metric)["estimate"]
             said = NOTHING if pd.isna(estimate) else f"{estimate:.2f}"
             tiles.append((said, f"{metric}, corrected"))
-    if facts.audit is not None:
-        tiles.append((facts.audit.colour, "verdict on reviewed rows"))
+    if facts.verdict is not None:
+        tiles.append((facts.verdict.colour, "verdict on reviewed rows"))
     return tiles
 
 
@@ -121,11 +88,9 @@ def _labels_said(rates: pd.DataFrame) -> Iterator[str]:
     most, least = known.iloc[0], known.iloc[-1]
     told = f"Of the labels of group {most['group']!r}, {_rate(most)} are wrong"
     if len(known) > 1:
+        apart, alike = "do not overlap", "overlap, so a difference between groups is not shown"
         told += f"; of group {least['group']!r}, {_rate(least)}. The intervals "
-        apart = most["low"] > least["high"]
-        told += (
-            "do not overlap" if apart else "overlap, so a difference between groups is not shown"
-        )
+        told += apart if most["low"] > least["high"] else alike
     yield f"{told}."
 
 
@@ -208,8 +173,8 @@ def _training(facts: ModelFacts) -> str:
 
 def _limits(facts: ModelFacts) -> str:
     found = [str(note) for note in facts.manifest.get("notes", [])]
-    if facts.audit is not None:
-        found += [sentence(text) for _, text in facts.audit.reasons]
+    if facts.verdict is not None:
+        found += [sentence(reason.text) for reason in facts.verdict.reasons]
     found.append("True labels are what reviewers found: where they err, so does everything here.")
     return " ".join(found)
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from alignset.report.displays import Display
+from alignset.report.displays import Axis, Display
 from alignset.report.model_displays import Dots, Lines
 from alignset.report.model_facts import WAYS, Measured, ModelFacts
-from alignset.report.page import DataTable, Gallery, Prose, Section
-from alignset.report.tables import NOTHING
+from alignset.report.page import NOTHING, DataTable, Gallery, Prose, Section
 
 THREE_WAYS = (
     "Everything here is measured on reviewed rows, each scored by a model that was trained without "
@@ -82,12 +81,11 @@ def _told(row: Mapping[Any, Any], sign: str = "") -> str:
 
 def _pictures(found: Measured) -> list[Display]:
     scores = found.scores[found.scores["metric"] != "calibration"].reset_index(drop=True)
-    dots = scores.assign(
-        label=list(map(_name, scores["metric"], scores["group"])),
-        series=scores["measured"].map(WAYS),
-    )
+    labels = list(map(_name, scores["metric"], scores["group"]))
+    dots = scores.assign(label=labels, series=scores["measured"].map(WAYS))
     pictures: list[Display] = [
-        Dots(dots, "scores", "The same model, measured three ways", "score (95 % interval)",
+        Dots(dots, Axis("score (95 % interval)"), name="scores",
+             title="The same model, measured three ways",
              alt="AUROC, AUEOC and their harmonic mean, three ways, with intervals."),
     ]  # fmt: skip
     if len(found.odds):
@@ -101,8 +99,8 @@ def _odds(found: Measured) -> Lines:
     lines = found.odds["measured"].map(WAYS)
     return Lines(
         pd.DataFrame({"line": lines, "x": found.odds["threshold"], "y": found.odds["eo"]}),
-        "equalized-odds", "Equalized odds",
         f"threshold on the probability of {found.positive!r}", "equalized odds",
+        name="equalized-odds", title="Equalized odds",
         caption="1 minus how far groups lie apart in true and false positive rate; the area below "
         "is AUEOC. A dip is a threshold at which errors fall unevenly.",
         alt="Equalized odds between groups along the threshold, three ways.",
@@ -118,21 +116,21 @@ def _way(curves: pd.DataFrame, way: str, **names: str) -> pd.DataFrame:
 
 def _roc(found: Measured, way: str) -> Lines:
     return Lines(
-        _way(found.roc, way, x="fpr", y="tpr"), f"roc-{way}", f"ROC by group, {WAYS[way]}",
-        "false positive rate", "true positive rate",
-        alt=f"ROC curve of each group, {WAYS[way]}.", diagonal="chance",
+        _way(found.roc, way, x="fpr", y="tpr"), "false positive rate", "true positive rate",
+        diagonal="chance", name=f"roc-{way}", title=f"ROC by group, {WAYS[way]}",
+        alt=f"ROC curve of each group, {WAYS[way]}.",
     )  # fmt: skip
 
 
 def _calibration(found: Measured, way: str) -> Lines:
     return Lines(
-        _way(found.calibration, way, x="predicted", y="found"), f"calibration-{way}",
-        f"Calibration by group, {WAYS[way]}",
+        _way(found.calibration, way, x="predicted", y="found"),
         f"mean predicted probability of {found.positive!r}", f"share that is {found.positive!r}",
+        diagonal="as predicted", name=f"calibration-{way}",
+        title=f"Calibration by group, {WAYS[way]}",
         caption="Five parts of each group with as many rows each. Below the diagonal the model "
         "says too much, above it too little.",
         alt=f"Predicted and found share in five parts of each group, {WAYS[way]}.",
-        diagonal="as predicted",
     )  # fmt: skip
 
 
@@ -157,14 +155,11 @@ def comparison(facts: ModelFacts) -> Section:
         f"Difference in HM: that of {facts.title(found['asked'])} minus that of the other; 95 % "
         "intervals, every reviewed row counting once."
     )
-    models = "Models on held-out reviewed rows"
-    dots = pd.DataFrame(
-        [{"label": facts.title(name), **of["hm"]} for name, of in found["scores"].items()]
-    )
-    ends = ["estimate", "low", "high"]
+    models, ends = "Models on held-out reviewed rows", ["estimate", "low", "high"]
+    dots = [{"label": facts.title(name), **of["hm"]} for name, of in found["scores"].items()]
     picture = Dots(
-        dots.astype(dict.fromkeys(ends, float)), "models-hm", models,
-        "HM of AUROC and AUEOC (95 % interval)",
+        pd.DataFrame(dots).astype(dict.fromkeys(ends, float)),
+        Axis("HM of AUROC and AUEOC (95 % interval)"), name="models-hm", title=models,
         alt="Harmonic mean of AUROC and AUEOC of each model.",
     )  # fmt: skip
     table = DataTable(pd.DataFrame(rows), "models", models)

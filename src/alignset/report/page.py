@@ -1,22 +1,62 @@
-"""One self-contained HTML file made of sections and blocks."""
+"""One self-contained HTML file made of sections and blocks: text, tables, pictures."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from alignset.report.canvas import inline
 from alignset.report.displays import Display
-from alignset.report.tables import TableCell, make_cell, slug
+
+NOTHING = "\N{EN DASH}"
+"""Shown where there is no value."""
+
+SIGNED = ("gap", "difference", "low", "high")
+"""Columns whose numbers show their sign."""
+
+
+class TableCell(NamedTuple):
+    """What is shown, what is sorted and saved, and whether it is a number."""
+
+    text: str
+    value: str
+    is_number: bool
+
+
+def make_cell(column: str, value: Any) -> TableCell:
+    """Write a value as its column's name asks for."""
+    is_float = isinstance(value, float | np.floating)
+    if value is None or (is_float and np.isnan(value)):
+        return TableCell(NOTHING, "", is_number=True)
+    if is_float:
+        return TableCell(_number(column, float(value)), repr(float(value)), is_number=True)
+    is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return TableCell(str(value), str(value), is_number)
+
+
+def _number(column: str, value: float) -> str:
+    if column.startswith("p ") or column == "p":
+        return "<0.001" if value < 0.001 else f"{value:.3f}"
+    if column == "x":
+        return f"{value:g}"
+    return f"{value:+.3f}" if column in SIGNED else f"{value:.3f}"
+
+
+def slug(*parts: str) -> str:
+    """Join names into one that can be an element's id and a file's name."""
+    text = re.sub(r"[^a-z0-9]+", "-", " ".join(parts).lower())
+    return text.strip("-") or "x"
 
 
 @dataclass(frozen=True)
@@ -107,6 +147,12 @@ class Section:
         """What the table of contents links to."""
         return slug("section", self.title)
 
+    @property
+    def displays(self) -> list[Display]:
+        """Every picture, in order."""
+        own = [d for b in self.blocks if isinstance(b, Gallery) for d in b.displays]
+        return own + [display for part in self.sections for display in part.displays]
+
 
 @dataclass(frozen=True)
 class Page:
@@ -139,6 +185,11 @@ class Page:
             if not href.startswith(("https://", "http://")):
                 raise ValueError(f"the link {text!r} must start with https://, got {href!r}.")
 
+    @property
+    def displays(self) -> list[Display]:
+        """Every picture, in order."""
+        return [display for section in self.sections for display in section.displays]
+
     def html(self) -> str:
         """Render the page: one file that loads nothing."""
         script, style = _asset("page.js"), _asset("page.css")
@@ -151,12 +202,9 @@ class Page:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("alignset.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=PackageLoader("alignset.report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     environment.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%")
     environment.globals["slug"] = slug
     return environment

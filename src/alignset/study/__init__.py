@@ -27,22 +27,16 @@ __all__ = [
 ]  # fmt: skip
 
 _HOME = {
-    "cells": ("expand",),
-    "claims": ("Claim", "Verdict"),
-    "displays": ("Bars", "Curves", "Panels"),
-    "engines": ("Dask", "Local"),
-    "publication": ("FigureSpec", "Publication"),
-    "records": ("Cell",),
-    "reproduction": ("Reproduction",),
-    "run": ("Outcome",),
-    "spec": ("Experiment", "load_experiment", "load_experiments"),
-    "store": ("Store",),
-}
+    "cells": "expand", "claims": "Claim Verdict", "displays": "Bars Curves Panels",
+    "engines": "Dask Local", "publication": "FigureSpec Publication", "records": "Cell",
+    "reproduction": "Reproduction", "run": "Outcome", "store": "Store",
+    "spec": "Experiment load_experiment load_experiments",
+}  # fmt: skip
 """Module -> the public names that are in it; run is ``run.run``."""
 
 
 def __getattr__(name: str) -> Any:
     for module, names in _HOME.items():
-        if name in names:
+        if name in names.split():
             return getattr(import_module(f"alignset.study.{module}"), name)
     raise AttributeError(f"module 'alignset.study' has no attribute {name!r}")

@@ -1,26 +1,31 @@
-"""Expand an experiment into cells, each with a recipe of everything that decides its result."""
+"""Expand an experiment into cells, each with its recipe, and group them to be trained at once."""
 
 from __future__ import annotations
 
-from msgspec.structs import asdict
+from collections.abc import Sequence
+
+from msgspec.structs import asdict, replace
 
 from alignset.study.datasets import absence, content_of
 from alignset.study.recipe import NoiseSpec, Recipe, ReviewSpec, SearchSpec, TrainerSpec
-from alignset.study.records import Cell
+from alignset.study.records import Cell, as_json
 from alignset.study.spec import Experiment, Setting
+
+REPLICAS = {"cpu": 200, "cuda": 2000}
+"""Replicas per cohort: what may be lost when a run is killed."""
+
+WIDE = 100
+"""Hidden width beyond which cohorts become smaller in proportion."""
+
+Cohort = Sequence[Cell]
+"""Cells of one method, one data set and one set of configs."""
 
 _NOISE = NoiseSpec(kind="by_features", lowest=False)
 _REVIEW = ReviewSpec(share=0.10, test=0.2, validation=0.5)
 
 
 def expand(experiment: Experiment) -> tuple[list[Cell], dict[str, str]]:
-    r"""Return the cells of an experiment, in a fixed order.
-
-    Returns
-    -------
-    cells : list of Cell
-    skipped : dict
-        Data set -> why it cannot be used here.
+    r"""Return the cells of an experiment, in a fixed order, and why data sets are skipped.
 
     Examples
     --------
@@ -86,3 +91,23 @@ def _cell(
     )
     names = (experiment.name, rules.name, dataset, method, experiment.x_name)
     return Cell(*names, setting.x, seed, recipe)
+
+
+def group_cells(cells: Sequence[Cell], *, limit: int) -> list[Cohort]:
+    """Cut cells into cohorts of about ``limit`` replicas.
+
+    Membership depends on the cells of the grid and the limit, never on what is done already: a
+    run that was killed trains, when it is started again, the very stacks it would have trained.
+    """
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        # what cells of one stack share: all but noise, review and seed
+        rest = replace(cell.recipe, noise=NoiseSpec(), review=ReviewSpec(), seed=0, redraw=True)
+        kind = as_json([cell.experiment, cell.protocol, cell.dataset, cell.method, rest])
+        groups.setdefault(kind, []).append(cell)
+    cohorts: list[Cohort] = []
+    for group in groups.values():
+        narrow = min(1.0, WIDE / group[0].recipe.trainer.hidden)
+        size = max(1, int(limit * narrow) // group[0].replicas)
+        cohorts += [group[start : start + size] for start in range(0, len(group), size)]
+    return cohorts

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from alignset.study.evidence import Evidence
-from alignset.study.quantities import Draw
+import numpy as np
+import pandas as pd
+
+from alignset.report.page import NOTHING, PageBlock, slug
+from alignset.study.quantities import Draw, Evidence
 from alignset.study.rules import Finding, Rule, State
 
-_WORST_FIRST = (State.FAILS, State.UNDECIDED, State.HOLDS)
-"""A claim of several parts is as good as its worst part."""
+SIGNS = {State.FAILS: "✗", State.UNDECIDED: "?", State.HOLDS: "✓"}
+"""State -> a mark that needs no colour; worst first, for a claim is as good as its worst part."""
 
 
 @dataclass(frozen=True)
 class Test:
-    """Contrasts to be drawn from the results, and the rule that judges them.
-
-    Parameters
-    ----------
-    contrasts : callable
-        Evidence -> the contrasts it has results for; the rest is noted in the evidence.
-    rule : Rule
-    """
+    """Contrasts to be drawn from the results, and the rule that judges them."""
 
     __test__ = False  # not one of pytest's
 
@@ -32,15 +29,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the results say about a claim: a word, our number and theirs, and why.
-
-    Parameters
-    ----------
-    state : State
-        Holds, fails or undecided.
-    explanation : str
-    finding : Finding or None
-        The number that decided: the weakest contrast of the first test.
+    """What the results say about a claim: a word, why, and the number that decided, if one did.
 
     Examples
     --------
@@ -59,10 +48,8 @@ class Claim:
 
     Parameters
     ----------
-    text, source : str
-        What is said, and where.
-    measure : str
-        What our number and theirs are.
+    text, source, measure : str
+        What is said, where, and what our number and theirs are.
     tests : sequence of Test
         All must hold.
     deviations : tuple of str, optional
@@ -93,5 +80,64 @@ class Claim:
         if len(findings) < max(1, len(self.tests)):
             said = not_run[0] if missing else "Not run."
             return Verdict(State.UNDECIDED, said, findings[0] if findings else None)
-        state = min((f.state for f in findings), key=_WORST_FIRST.index)
+        state = min((f.state for f in findings), key=list(SIGNS).index)
         return Verdict(state, " ".join([*(f.explanation for f in findings), *not_run]), findings[0])
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim, the protocol its results come from, and what they say."""
+
+    claim: Claim
+    protocol: str
+    verdict: Verdict
+
+    @property
+    def sign(self) -> str:
+        """A mark that needs no colour."""
+        return SIGNS[self.verdict.state]
+
+    @property
+    def ours(self) -> str:
+        """Our number with its interval."""
+        found = self.verdict.finding
+        if found is None:
+            return NOTHING
+        if found.ours.n < 2:
+            return f"{found.ours.mean:+.3f}"
+        return f"{found.ours.mean:+.3f} ({found.ours.low:+.3f} to {found.ours.high:+.3f})"
+
+    @property
+    def theirs(self) -> str:
+        """The published number."""
+        found = self.verdict.finding
+        return NOTHING if found is None or np.isnan(found.theirs) else f"{found.theirs:+.3f}"
+
+    def links(self) -> list[tuple[str, str]]:
+        """Return the deviations that may explain a gap, as (key, element id)."""
+        return [(key, slug("deviation", key)) for key in self.claim.deviations]
+
+
+@dataclass(frozen=True)
+class Verdicts(PageBlock):
+    """The block of a page that lists claims with their verdicts."""
+
+    template: ClassVar[str] = "verdicts.html.j2"
+    judged: Sequence[JudgedClaim]
+    name: str = "claims"
+
+    def count(self, state: State) -> int:
+        """Count the claims with a verdict."""
+        return sum(judged.verdict.state is state for judged in self.judged)
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per judged claim."""
+        rows = [
+            (
+                *(j.claim.text, j.claim.source, j.protocol, str(j.verdict.state), j.claim.measure),
+                *(j.ours, j.theirs, j.verdict.explanation, " ".join(j.claim.deviations)),
+            )
+            for j in self.judged
+        ]
+        names = "claim source protocol verdict measure ours theirs explanation deviations"
+        return pd.DataFrame(rows, columns=names.split())

@@ -25,7 +25,7 @@ from alignset.data import (
 from alignset.data.adult import ADULT_ALL, ADULT_PAPER, ADULT_RELEASED
 from alignset.data.cache import cache_folder, inspect
 from alignset.data.compas import COMPAS_PAPER, COMPAS_RELEASED
-from alignset.data.mimic import fiddle_layout
+from alignset.data.mimic import find_files
 from alignset.data.sources import SOURCES
 from alignset.study.recipe import DataSpec
 
@@ -44,8 +44,6 @@ GENERATED: dict[str, Callable[..., Any]] = {
     "synthetic_released": make_synthetic_released,
 }
 MIMIC: dict[str, Literal["ARF", "shock"]] = {"mimic_arf": "ARF", "mimic_shock": "shock"}
-OBSERVED = ("nhanes",)
-"""Data sets with observed labels of their own: nothing is flipped."""
 
 
 def mimic_folder() -> Path:
@@ -56,10 +54,7 @@ def mimic_folder() -> Path:
 
 def absence(source: str) -> str | None:
     """Return why a data set cannot be used here, and what to do; None if it can."""
-    if source in SOURCES:
-        states = {found.state for found in inspect(source)}
-        if states == {"intact"}:
-            return None
+    if source in SOURCES and {found.state for found in inspect(source)} != {"intact"}:
         return f"its files are not in {cache_folder()}; run `alignset data get {source}`"
     if source in MIMIC:
         try:
@@ -80,15 +75,10 @@ def content_of(source: str) -> str:
 
 @lru_cache
 def _hash_mimic(folder: Path, task: Literal["ARF", "shock"]) -> str:
-    files = fiddle_layout(folder, task)
-    released = folder / "features" / f"{files.label.removesuffix('_LABEL')}_4h"
-    features = files.features if files.features.is_dir() else released
-    if not features.is_dir():
-        raise FileNotFoundError(f"there is no folder {files.features} nor {released}.")
-    digest = hashlib.sha256()
+    files, digest = find_files(folder, task), hashlib.sha256()
     population = sorted((folder / "population").glob(f"{files.label.removesuffix('_LABEL')}_4*"))
     stays = [files.stays] if files.stays.is_file() else []
-    for path in (*sorted(features.iterdir()), *population, *stays):
+    for path in (*sorted(files.features.iterdir()), *population, *stays):
         with path.open("rb") as stream:
             digest.update(f"{path.name}:".encode())
             digest.update(hashlib.file_digest(stream, "sha256").digest())
@@ -121,7 +111,7 @@ def _generated(source: str, rows: int | None, seed: int) -> Drawn:
 def _loaded(source: str, features: str | None) -> Table:
     if source in MIMIC:
         return load_mimic(mimic_folder(), task=MIMIC[source])
-    if source in OBSERVED:
+    if source == "nhanes":
         return load_nhanes(group="sex")
     load = {"adult": load_adult, "compas": load_compas}[source]
     return load(features=FEATURES[source][features or "paper"])

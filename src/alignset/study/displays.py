@@ -22,6 +22,11 @@ NO_VALUES = pd.DataFrame({"method": [], "x": [], "mean": [], "sd": []})
 
 KEY = "solid, band: ours, mean and SD; dashed, bars: published"
 
+_WHISKERS: dict[str, Any] = {"fmt": "none", "ecolor": INK, "capsize": 3, "elinewidth": 1.1}
+_DIAMONDS: dict[str, Any] = {
+    "fmt": "D", "mfc": "none", "color": INK, "markersize": 4.5, "capsize": 2, "elinewidth": 0.9,
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class SummaryDisplay(Display):
@@ -34,8 +39,6 @@ class SummaryDisplay(Display):
     metric : str
         Column to show.
     axis : Axis
-    name, title, caption, alt : str
-        Name of the file or element, heading, what to look at, and what it shows in words.
     published : DataFrame, optional
         method, x, mean, sd of the same quantity.
     look : mapping of str to Look, optional
@@ -45,10 +48,6 @@ class SummaryDisplay(Display):
     cells: pd.DataFrame
     metric: str
     axis: Axis
-    name: str
-    title: str = ""
-    caption: str = ""
-    alt: str = ""
     published: pd.DataFrame = field(default_factory=NO_VALUES.copy)
     look: Mapping[str, Look] = field(default_factory=dict)
 
@@ -104,8 +103,8 @@ class Curves(SummaryDisplay):
                 lines = (_of(self.ours, method), _of(self.published, method))
                 _ours(axes, lines[0], look)
                 _theirs(axes, lines[1], look)
-                if shown := [line for line in lines if len(line)]:
-                    ends[method] = shown[0]["mean"].iloc[-1]
+                shown = next(line for line in lines if len(line))
+                ends[method] = shown["mean"].iloc[-1]
             self.axis.lay(axes)
             axes.set_ylabel(self.y_label)
             _name_ends(axes, ends, self.looks, gap=0.2 / (height - 0.6))
@@ -170,41 +169,32 @@ class Bars(SummaryDisplay):
                 if len(ours):
                     mean, sd = float(ours["mean"].iloc[0]), float(ours["sd"].fillna(0).iloc[0])
                     axes.barh(y - 0.06, mean, height=0.5, color=colour, alpha=0.85)
-                    axes.errorbar(
-                        mean, y - 0.06, xerr=sd, fmt="none", ecolor=INK, capsize=3, elinewidth=1.1
-                    )
-                axes.errorbar(
-                    theirs["mean"], np.full(len(theirs), y + 0.36), xerr=theirs["sd"].fillna(0),
-                    fmt="D", mfc="none", color=INK, markersize=4.5, capsize=2, elinewidth=0.9,
-                )  # fmt: skip
-            labels = [look.label for look in self.looks.values()]
-            axes.set_yticks(range(len(labels)), labels)
+                    axes.errorbar(mean, y - 0.06, xerr=sd, **_WHISKERS)
+                heights = np.full(len(theirs), y + 0.36)
+                axes.errorbar(theirs["mean"], heights, xerr=theirs["sd"].fillna(0), **_DIAMONDS)
+            axes.set_yticks(range(len(self.looks)), [v.label for v in self.looks.values()])
             axes.invert_yaxis()
             axes.grid(visible=False, axis="y")
             key = "\nbars: ours, mean and SD; diamonds: published" * bool(len(self.published))
             figure.supxlabel(f"{self.y_label}{key}", fontsize=9)
-            axes.set_xlim(left=self._from())
+            # bars begin a tenth below the lowest value shown, so that gaps can be seen
+            shown = [table for table in (self.ours, self.published) if len(table)]
+            low = min(((t["mean"] - t["sd"].fillna(0)).min() for t in shown), default=0.0)
+            axes.set_xlim(left=max(0.0, np.floor(10 * low - 0.5) / 10))
             return to_svg(figure)
-
-    def _from(self) -> float:
-        """Where bars begin: a tenth below the lowest value shown, so that gaps can be seen."""
-        low = [(t["mean"] - t["sd"].fillna(0)).min() for t in (self.ours, self.published) if len(t)]
-        return max(0.0, np.floor(10 * min(low) - 0.5) / 10) if low else 0.0
 
 
 def _of(table: pd.DataFrame, method: str) -> pd.DataFrame:
     return table[table["method"] == method].sort_values("x")
 
 
-def _ours(axes: Axes, line: pd.DataFrame, look: Look) -> None:
+def _ours(axes: Axes, points: pd.DataFrame, look: Look) -> None:
     """Draw a solid line with a band of one SD."""
-    x, mean, sd = line["x"], line["mean"], line["sd"].fillna(0)
-    if len(line):
+    x, mean, sd = points["x"], points["mean"], points["sd"].fillna(0)
+    if len(points):
         axes.fill_between(x, mean - sd, mean + sd, color=look.colour, alpha=0.13, linewidth=0)
-        axes.plot(
-            x, mean, color=look.colour, marker=look.marker, markersize=4.2, linewidth=look.width,
-            markeredgewidth=0,
-        )  # fmt: skip
+        line: dict[str, Any] = {"color": look.colour, "linewidth": look.width}
+        axes.plot(x, mean, marker=look.marker, markersize=4.2, markeredgewidth=0, **line)
 
 
 def _theirs(axes: Axes, line: pd.DataFrame, look: Look) -> None:
@@ -222,28 +212,18 @@ def _name_ends(axes: Axes, ends: Mapping[str, float], look: Mapping[str, Look], 
     heights = {method: (y - low) / (high - low) for method, y in ends.items()}
     order = sorted(heights, key=lambda m: heights[m])
     free: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
+    place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
     for method, height in zip(order, _push_apart(sorted(heights.values()), gap), strict=True):
-        mark = look[method]
-        axes.plot(
-            1.045, height, color=mark.colour, marker=mark.marker, markersize=5,
-            markeredgewidth=0, **free,
-        )  # fmt: skip
-        axes.annotate(
-            mark.label, (1.045, height), (7, 0), fontsize=9, color=INK, va="center",
-            fontweight="bold" if mark.width > 2 else "normal",
-            xycoords="axes fraction", textcoords="offset points",
-        )  # fmt: skip
-        leader = [heights[method], height]
-        axes.plot([1.0, 1.03], leader, color=mark.colour, linewidth=0.8, **free)
+        mark, at = look[method], (1.045, height)
+        free["color"], place["fontweight"] = mark.colour, "bold" if mark.width > 2 else "normal"
+        axes.plot(*at, marker=mark.marker, markersize=5, markeredgewidth=0, **free)
+        axes.annotate(mark.label, at, (7, 0), fontsize=9, color=INK, va="center", **place)
+        axes.plot([1.0, 1.03], [heights[method], height], linewidth=0.8, **free)
     axes.set_ylim(low, high)
 
 
 def _push_apart(places: list[float], gap: float) -> list[float]:
-    """Move ascending places as little as needed to be ``gap`` apart and inside [0, 1].
-
-    >>> [round(p, 2) for p in _push_apart([0.5, 0.5, 0.9], gap=0.1)]
-    [0.45, 0.55, 0.9]
-    """
+    """Move ascending places as little as needed to be ``gap`` apart and inside [0, 1]."""
     moved = list(places)
     for _ in range(200):
         for i in range(len(moved) - 1):

@@ -13,7 +13,7 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
 from alignset.progress import Counter
-from alignset.study.cohorts import Cohort, replicas
+from alignset.study.cells import Cohort
 from alignset.study.records import Record
 from alignset.study.training import train_cohort
 
@@ -60,7 +60,7 @@ class Local(Engine):
         if jobs == 1:
             threads = 1 if device == "cpu" else None  # beside a GPU the cores are free
             for cohort in cohorts:
-                yield train_cohort(cohort, device=device, n_jobs=threads, advance=counter.add)
+                yield train_cohort(cohort, device=device, n_jobs=threads, counter=counter)
             return
         with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
             yield from _through_joblib(cohorts, device, counter)
@@ -110,5 +110,5 @@ def _through_joblib(cohorts: Sequence[Cohort], device: str, counter: Counter) ->
     parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
     with closing(parallel(jobs)) as results:
         for records in results:
-            counter.add(replicas([record.cell for record in records]))
+            counter.add(sum(record.cell.replicas for record in records))
             yield records

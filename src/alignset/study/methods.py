@@ -21,14 +21,7 @@ def method_classes() -> dict[str, type[Method]]:
 
 
 def describe_method(method: Method, *, fully_reviewed: bool = False) -> MethodSpec:
-    """Return class, version and every field of a method.
-
-    Examples
-    --------
-    >>> from alignset.methods import Standard
-    >>> describe_method(Standard(lr=0.01)).fields
-    {'lr': 0.01, 'l2': 0.001}
-    """
+    """Return class, version and every field of a method."""
     return MethodSpec(
         class_=type(method).__name__,
         version=method.version,
@@ -49,13 +42,7 @@ def describe_space(class_name: str) -> dict[str, RangeSpec]:
 
 
 def build_range(spec: RangeSpec) -> Any:
-    """Make the range that a spec describes.
-
-    Examples
-    --------
-    >>> build_range(RangeSpec(choice=(0.1, 10.0)))
-    [0.1, 10.0]
-    """
+    """Make the range that a spec describes."""
     return from_plain(msgspec.to_builtins(spec))
 
 

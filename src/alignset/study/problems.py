@@ -15,9 +15,6 @@ from alignset.rows import Problem, split
 from alignset.study.datasets import Coefficients, draw_table
 from alignset.study.recipe import NoiseSpec, Recipe
 
-_FIRST_DRAW = {"synthetic_released": RELEASED_SEED}
-"""Seed of the one data set of a study that does not redraw; 0 where it is not named."""
-
 
 def build_problem(recipe: Recipe) -> Problem:
     """Return the rows of a recipe: those to train and validate on, undivided, and to test on.
@@ -40,7 +37,7 @@ def build_problem(recipe: Recipe) -> Problem:
     (400, 40)
     """
     seed, drawn = recipe.seed, recipe.seed if recipe.redraw else 0
-    first = _FIRST_DRAW.get(recipe.data.source, 0)
+    first = RELEASED_SEED if recipe.data.source == "synthetic_released" else 0
     table, coefficients = draw_table(recipe.data, _stream(seed, 0) if recipe.redraw else first)
     y_seen = flip(table, recipe.noise, coefficients, seed=_stream(drawn, 1))
     pipeline = nhanes_pipeline(table.X) if isinstance(table.X, pd.DataFrame) else None

@@ -100,13 +100,7 @@ class Publication:
         return self.measured_by.get(protocol, {}).get(metric, metric)
 
     def read_published(self, path: Path) -> pd.DataFrame:
-        """Read published values, under the names of the results.
-
-        Raises
-        ------
-        ValueError
-            A column is missing.
-        """
+        """Read published values, under the names of the results."""
         table = pd.read_csv(path)
         missing = [name for name in PUBLISHED_COLUMNS if name not in table.columns]
         if missing:
@@ -121,13 +115,7 @@ class Publication:
 
 
 def load_publication(path: Path) -> Publication:
-    """Run a Python file and return its ``PUBLICATION``; only load files you trust.
-
-    Raises
-    ------
-    ValueError
-        The file defines no ``PUBLICATION``.
-    """
+    """Run a Python file and return its ``PUBLICATION``; only load files you trust."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file; --claims takes a Python file.")
     spec = importlib.util.spec_from_file_location(f"alignset_publication_{path.stem}", path)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from alignset.study.evidence import Contrast, Evidence
+from alignset.study.results import done
+
+PLACE = ["experiment", "dataset", "method"]
 
 Reading = tuple["pd.Series[float]", float]
 """One value per seed, and the published value."""
@@ -19,12 +22,76 @@ Where = Callable[[float], bool]
 Reduce = Callable[[pd.DataFrame], "pd.Series[float]"]
 """One row per seed, one column per position -> one value per seed."""
 
-Draw = Callable[[Evidence], Sequence[Contrast]]
-"""What a test asks for: the contrasts that there are results for."""
-
-
 _CLOSE = 1e-9
 """Positions that differ by less are the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """A quantity that a claim is about: one value per seed, and its published counterpart."""
+
+    name: str  # what is contrasted: ``over Transition``, ``at 4 %``
+    values: pd.Series[float]
+    theirs: float = float("nan")  # missing where nothing was published
+
+
+class Evidence:
+    """What a claim may look at: the computed cells of one protocol, and what was published.
+
+    ``columns`` and ``theirs`` say by which column this protocol, and the published values, measure
+    a metric that a claim speaks of, where it is another than the metric itself.
+    """
+
+    def __init__(
+        self,
+        cells: pd.DataFrame | None = None,
+        published: pd.DataFrame | None = None,
+        columns: Mapping[str, str] | None = None,
+        theirs: Mapping[str, str] | None = None,
+    ) -> None:
+        self.columns, self.theirs = columns or {}, theirs or {}
+        self._cells: dict[Any, pd.DataFrame] = {}
+        self._means: dict[Any, pd.Series[float]] = {}
+        if cells is not None:
+            self._cells = dict(iter(done(cells).groupby(PLACE)))
+        if published is not None:
+            told = published.set_index("x").groupby([*PLACE, "metric"])["mean"]
+            self._means = dict(iter(told))
+        self._missing: list[str] = []
+
+    def by_seed(
+        self, experiment: str, dataset: str, method: str, metric: str = "hm"
+    ) -> pd.DataFrame:
+        """Return one row per seed and one column per ``x``; a failed cell is missing."""
+        here = self._cells.get((experiment, dataset, method))
+        if here is None:
+            return pd.DataFrame()
+        values = self.columns.get(metric, metric)
+        return here.pivot(index="seed", columns="x", values=values).astype(float)
+
+    def published_means(
+        self, experiment: str, dataset: str, method: str, metric: str = "hm"
+    ) -> pd.Series[float]:
+        """Return the published means by ``x``; empty where nothing was published."""
+        key = (experiment, dataset, method, self.theirs.get(metric, metric))
+        return self._means.get(key, pd.Series(dtype=float))
+
+    def note_missing(self, experiment: str, dataset: str, method: str) -> None:
+        """Remember that something a claim asks for was not run."""
+        what = f"{experiment.replace('_', ' ')} on {dataset}"
+        if any(place[:2] == (experiment, dataset) for place in self._cells):
+            what += f" with {method}"
+        if what not in self._missing:
+            self._missing.append(what)
+
+    def take_missing(self) -> list[str]:
+        """Return what was missing since this was last asked."""
+        missing, self._missing = self._missing, []
+        return missing
+
+
+Draw = Callable[[Evidence], Sequence[Contrast]]
+"""What a test asks for: the contrasts that there are results for."""
 
 
 def below(bound: float) -> Where:
@@ -89,13 +156,11 @@ class Line:
 
     def mean(self, where: Where = anywhere) -> Quantity:
         """Mean over positions."""
-        return self._reduced(where, lambda table: table.mean(axis="columns"))
+        return self._reduced(where, lambda table: table.mean(axis=1))
 
     def spread(self, where: Where = anywhere) -> Quantity:
         """Highest minus lowest value over positions."""
-        return self._reduced(
-            where, lambda table: table.max(axis="columns") - table.min(axis="columns")
-        )
+        return self._reduced(where, lambda table: table.max(axis=1) - table.min(axis=1))
 
     def slope(self, where: Where = anywhere) -> Quantity:
         """Slope of the straight line fitted over positions."""
@@ -163,12 +228,7 @@ def together(parts: Iterable[Draw]) -> Draw:
 def best_rival(line: Line, rivals: Mapping[str, str], where: Where = anywhere) -> Draw:
     """Contrast the best of several rivals, by its mean, with a line: rival minus line.
 
-    Parameters
-    ----------
-    line : Line
-    rivals : mapping
-        Method -> what to call it.
-    where : Where
+    ``rivals`` says of each method what to call it.
     """
 
     def draw(evidence: Evidence) -> Sequence[Contrast]:

@@ -18,8 +18,7 @@ Several = Annotated[int, Meta(ge=2, description="a whole number of at least 2")]
 _Part = Annotated[float, Meta(ge=0, le=1)]
 _Parts = Annotated[tuple[_Part, ...], Meta(min_length=1)]
 Share = Annotated[
-    _Part | _Parts,
-    Meta(description="a share in [0, 1], or one per group; write 0.1 for 10 %"),
+    _Part | _Parts, Meta(description="a share in [0, 1], or one per group; write 0.1 for 10 %")
 ]
 OneShare = Annotated[float, Meta(ge=0, le=1, description="a share in [0, 1]; write 0.1 for 10 %")]
 S = TypeVar("S", bound="Spec")
@@ -60,14 +59,10 @@ class DataSpec(SourceSpec, frozen=True, kw_only=True):
     content: str = ""
 
 
-NoiseKind = Literal["by_features", "by_group", "uniform", "observed"]
-"""How labels go wrong; "observed" takes those the data set itself carries."""
-
-
 class NoiseSpec(Spec, frozen=True, kw_only=True):
-    """How labels go wrong."""
+    """How labels go wrong; "observed" takes those the data set itself carries."""
 
-    kind: NoiseKind | None = None
+    kind: Literal["by_features", "by_group", "uniform", "observed"] | None = None
     rate: Share | None = None
     lowest: bool | None = None
 
@@ -167,12 +162,6 @@ class Recipe(Spec, frozen=True, kw_only=True):
     """Everything that decides a cell's result, from which workers build data, method and trainer.
 
     With ``redraw`` the seed decides data, noise and split; otherwise only the split.
-
-    Examples
-    --------
-    >>> recipe = Recipe(data=DataSpec(source="synthetic"), method=MethodSpec(class_="Standard"))
-    >>> recipe.trainer.stopping
-    PatienceSpec(epochs=10)
     """
 
     data: DataSpec

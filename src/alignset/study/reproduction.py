@@ -19,17 +19,15 @@ from alignset.report.page import (
     Prose,
     Section,
     Tiles,
+    slug,
 )
-from alignset.report.tables import slug
-from alignset.study.claims import Verdict
+from alignset.study.claims import JudgedClaim, Verdict, Verdicts
 from alignset.study.displays import NO_VALUES, Bars, Panels, SummaryDisplay
-from alignset.study.evidence import Evidence
 from alignset.study.publication import FigureSpec, Publication
+from alignset.study.quantities import Evidence
 from alignset.study.records import METRICS
-from alignset.study.results import check_results, done, failed
+from alignset.study.results import ALPHA, check_results, compare, done, failed
 from alignset.study.rules import State
-from alignset.study.statistics import ALPHA, compare
-from alignset.study.verdicts import JudgedClaim, Verdicts
 
 NO_PUBLICATION = Publication("Results")
 
@@ -61,11 +59,6 @@ class Reproduction:
     facts : sequence of (term, text), optional
         What is known about the run: versions, machine, command.
 
-    Raises
-    ------
-    ValueError
-        No cell, or a column missing.
-
     Examples
     --------
     >>> cell = {"experiment": "e", "protocol": "p", "dataset": "d", "method": "m", "x": 1.0}
@@ -87,21 +80,23 @@ class Reproduction:
     @cached_property
     def displays(self) -> list[Display]:
         """Every picture of the page, in its order."""
-        parts = (part for section in self._figure_sections for part in section.sections)
-        blocks = (block for part in parts for block in part.blocks)
-        return [d for block in blocks if isinstance(block, Gallery) for d in block.displays]
+        return [display for section in self._figure_sections for display in section.displays]
 
     @cached_property
     def judged(self) -> list[JudgedClaim]:
         """Every claim, judged under every protocol that has results for it."""
-        protocols = sorted(set(self.cells["protocol"]), reverse=True)  # as-written first
-        evidence = {protocol: self._evidence(protocol) for protocol in protocols}
+        pub, measured = self.publication, self.publication.measured_by
+        evidence = {
+            str(p): Evidence(here, self.published, measured.get(str(p), {}), pub.published_by)
+            for p, here in self.cells.groupby("protocol")
+        }
+        protocols = sorted(evidence, reverse=True)  # as-written first
         rows = []
-        for claim in self.publication.claims:
-            found = [(p, claim.judge(evidence[p])) for p in protocols]
-            ran = [(p, v) for p, v in found if v.finding is not None]
-            nothing = (NOT_RUN, Verdict(State.UNDECIDED, found[0][1].explanation))
-            rows += [JudgedClaim(claim, p, v) for p, v in ran or [nothing]]
+        for claim in pub.claims:
+            found = [JudgedClaim(claim, p, claim.judge(evidence[p])) for p in protocols]
+            nothing = Verdict(State.UNDECIDED, found[0].verdict.explanation)
+            ran = [judged for judged in found if judged.verdict.finding is not None]
+            rows += ran or [JudgedClaim(claim, "not run", nothing)]
         return rows
 
     def page(self) -> Page:
@@ -124,11 +119,6 @@ class Reproduction:
     @property
     def _focus(self) -> str:
         return next(iter(self.publication.methods), ("", ""))[0]
-
-    def _evidence(self, protocol: str) -> Evidence:
-        here = self.cells[self.cells["protocol"] == protocol]
-        measured = self.publication.measured_by.get(protocol, {})
-        return Evidence(here, self.published, measured, self.publication.published_by)
 
     def _glance(self, verdicts: Verdicts) -> list[PageBlock]:
         ran, lost = len(done(self.cells)), len(failed(self.cells))
@@ -163,8 +153,8 @@ class Reproduction:
             beside = len(theirs) > 0
             name = slug(spec.experiment, dataset, protocol, column) + "-published" * beside
             named = METRICS.get(column, column) + ": ours and theirs" * beside
-            alt = f"{named}. {spec.title}, {title}."
-            return kind(cells, column, spec.axis, name, named, "", alt, theirs, look)
+            told = {"name": name, "title": named, "alt": f"{named}. {spec.title}, {title}."}
+            return kind(cells, column, spec.axis, theirs, look, **told)
 
         drawn = [draw(spec.display, column, NO_VALUES) for column in columns]
         drawn[1:1] = [
@@ -217,9 +207,6 @@ class Reproduction:
         else:
             blocks.append(Prose(["No cell failed."]))
         return blocks
-
-
-NOT_RUN = "not run"
 
 
 def _has(cells: pd.DataFrame, column: str) -> bool:

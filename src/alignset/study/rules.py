@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from alignset.study.evidence import Contrast
-from alignset.study.statistics import ALPHA, Paired, holm, paired
+from alignset.study.quantities import Contrast
+from alignset.study.results import ALPHA, Paired, holm, paired
 
 Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Which contrasts are shown to go a claim's way, and which against it."""
@@ -90,13 +90,7 @@ def _two_sided(found: Sequence[Paired]) -> tuple[NDArray[np.float64], NDArray[np
 
 @dataclass(frozen=True)
 class Greater(Rule):
-    """Contrasts are above zero; one significantly below it fails.
-
-    Parameters
-    ----------
-    share : float
-        How large a share of the contrasts must be above zero for the whole to hold.
-    """
+    """Contrasts, or a share of them, are above zero; one significantly below it fails."""
 
     words = (
         *("significantly above zero", "significantly below zero"),

@@ -7,9 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from alignset.progress import Counter, Progress
-from alignset.study.cells import expand
-from alignset.study.cohorts import REPLICAS, group_cells
-from alignset.study.cohorts import replicas as count
+from alignset.study.cells import REPLICAS, expand, group_cells
 from alignset.study.engines import Engine, Local
 from alignset.study.records import Cell
 from alignset.study.spec import Experiment
@@ -97,7 +95,8 @@ def run(
     known = {k for k, status in store.statuses().items() if not (retry and status == "failed")}
     missing = [[cell for cell in cohort if cell.key not in known] for cohort in cohorts]
     missing = [cohort for cohort in missing if cohort]
-    counter = Counter(progress, "training", sum(map(count, missing)))
+    total = sum(cell.replicas for cohort in missing for cell in cohort)
+    counter = Counter(progress, "training", total)
     trained = 0
     results = (engine or Local()).train(missing, device=device, counter=counter)
     with closing(results):  # type: ignore[type-var]

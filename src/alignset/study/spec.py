@@ -15,7 +15,6 @@ from alignset.study.recipe import NoiseSpec, RangeSpec, ReviewSpec, Spec, Whole
 from alignset.study.toml import convert, read_toml
 
 QUICK_SEEDS, QUICK_CONFIGS = 2, 4
-NOTHING_VARIED = "none"
 EVERY_METHOD = "all"
 
 Names = Annotated[
@@ -123,12 +122,9 @@ class Experiment(Grid, frozen=True, kw_only=True):
         """
         n = len(self.settings)
         chosen = range(n) if self.settings[0].methods else sorted({0, n // 2, n - 1})
-        return msgspec.structs.replace(
-            self,
-            seeds=min(self.seeds, QUICK_SEEDS),
-            configs=min(self.configs, QUICK_CONFIGS),
-            settings=tuple(self.settings[i] for i in chosen),
-        )
+        settings = tuple(self.settings[i] for i in chosen)
+        seeds, configs = min(self.seeds, QUICK_SEEDS), min(self.configs, QUICK_CONFIGS)
+        return msgspec.structs.replace(self, seeds=seeds, configs=configs, settings=settings)
 
     def ranges(self, dataset: str, method: str) -> Ranges:
         """Where random search looks for a method on a data set: its own ranges before all's."""
@@ -227,12 +223,11 @@ def _read_space(path: Path, protocol: str, section: str) -> dict[str, Ranges]:
     for ranges in plain.values():
         ranges.update({k: {"log_uniform": v} for k, v in ranges.items() if isinstance(v, list)})
     found = convert(plain, dict[str, dict[str, Range]], path, *place)
-    for method, name in ((m, name) for m, ranges in found.items() for name in ranges):
+    for method, name, values in ((m, k, v) for m, own in found.items() for k, v in own.items()):
         try:
-            build_range(found[method][name])
+            build_range(values)
         except ValueError as error:
-            place_of = ".".join((*place, method))
-            raise ValueError(f"{path}: [{place_of}] {name}: {error}") from None
+            raise ValueError(f"{path}: [{'.'.join((*place, method))}] {name}: {error}") from None
     return found
 
 
@@ -240,7 +235,7 @@ def _read_vary(vary: dict[str, Any], file: Path) -> tuple[str, tuple[Setting, ..
     changes = {k: v for k, v in vary.items() if k not in ("name", "x")}
     if not changes:
         convert(vary, Spec, file, "vary")
-        return NOTHING_VARIED, (Setting(),)
+        return "none", (Setting(),)
     convert(changes, dict[str, Values], file, "vary")
     first = next(iter(changes))
     x = vary.get("x", changes[first])

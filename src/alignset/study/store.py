@@ -127,7 +127,12 @@ class Store:
         try:
             with closing(sqlite3.connect(self.path, timeout=60)) as connection:
                 if not self._format(connection) and not reading:
-                    self._make(connection)
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    # one transaction: a process killed in between must not leave half a store
+                    connection.execute("BEGIN IMMEDIATE")
+                    connection.execute(_TABLE)
+                    connection.execute(f"PRAGMA user_version = {_FORMAT}")
+                    connection.commit()
                 yield connection
         except sqlite3.DatabaseError as error:
             if "not a database" not in str(error):
@@ -145,15 +150,6 @@ class Store:
             )
         return found
 
-    @staticmethod
-    def _make(connection: sqlite3.Connection) -> None:
-        connection.execute("PRAGMA journal_mode = WAL")
-        # one transaction: a process killed in between must not leave half a store
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(_TABLE)
-        connection.execute(f"PRAGMA user_version = {_FORMAT}")
-        connection.commit()
-
 
 def _row(record: Record) -> dict[str, Any]:
     """Return the value of every column."""
@@ -161,16 +157,11 @@ def _row(record: Record) -> dict[str, Any]:
     setting = {"noise": recipe.noise, "review": recipe.review, "config": recipe.search.fixed}
     named = {"key": cell.key, **dict(zip(IDENTITY, cell.identity, strict=True))}
     result = {
-        "status": record.status,
-        "reason": record.reason,
-        "metrics": as_json(record.metrics),
-        "config": as_json(record.config),
-        "score": record.score,
-        "epochs": as_json(record.epochs),
-        "seconds": record.seconds,
+        "status": record.status, "reason": record.reason, "metrics": as_json(record.metrics),
+        "config": as_json(record.config), "score": record.score, "epochs": as_json(record.epochs),
+        "seconds": record.seconds, "version": _version(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "version": _version(),
-    }
+    }  # fmt: skip
     return {**named, "setting": as_json(setting), **result}
 
 

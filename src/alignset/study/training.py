@@ -23,14 +23,10 @@ from alignset.evaluate import (
     harmonic_mean,
     summarize,
 )
-from alignset.evaluate.ranked import (
-    odds_over_fpr,
-    odds_over_threshold,
-    predictive_values_over_fpr,
-)
+from alignset.evaluate.ranked import odds_over_fpr, odds_over_threshold, predictive_values_over_fpr
 from alignset.evaluate.validation import HarmonicMean, LogLikelihood
 from alignset.methods import Method
-from alignset.progress import Progress
+from alignset.progress import Counter
 from alignset.rows import Part, Problem
 from alignset.rows.divide import Division, distinct
 from alignset.stack import MLP
@@ -39,9 +35,6 @@ from alignset.study.problems import build_problem
 from alignset.study.recipe import Recipe, TrainerSpec
 from alignset.study.records import Cell, Record
 
-Advance = Callable[[int], None]
-"""Called with a number of replicas that have just been trained."""
-
 _SCORES: dict[str, Score] = {
     "paper": HarmonicMean(odds_over_threshold),
     "fpr": HarmonicMean(odds_over_fpr),
@@ -49,14 +42,12 @@ _SCORES: dict[str, Score] = {
     "likelihood": LogLikelihood(),
 }
 _RULES: dict[str, Callable[..., Stopping]] = {
-    "patience": Patience,
-    "block_mean": BlockMean,
-    "fixed_length": FixedLength,
-}
+    "patience": Patience, "block_mean": BlockMean, "fixed_length": FixedLength,
+}  # fmt: skip
 
 
 def train_cohort(
-    cells: Sequence[Cell], *, device: str, n_jobs: int | None, advance: Advance | None = None
+    cells: Sequence[Cell], *, device: str, n_jobs: int | None, counter: Counter | None = None
 ) -> list[Record]:
     """Train cells of one kind together and return one record each, in their order.
 
@@ -64,6 +55,8 @@ def train_cohort(
     recorded as failed; the others go on.
     """
     start = time.perf_counter()
+    counter = counter or Counter(None, "training", 0)
+    before = counter.done
     folds: dict[str, list[Problem]] = {}
     tests: dict[str, Part] = {}
     failed: dict[str, str] = {}
@@ -77,21 +70,16 @@ def train_cohort(
     found: dict[str, Found] = {}
     if folds:
         searched = search(
-            trainer,
-            variants,
-            list(folds.values()),
-            ensemble=cells[0].recipe.fitting.ensemble,
-            progress=_steps(advance),
-        )
+            trainer, variants, list(folds.values()), ensemble=cells[0].recipe.fitting.ensemble,
+            progress=lambda _, done, __: counter.add(before + int(done) - counter.done),
+        )  # fmt: skip
         found = dict(zip(folds, searched, strict=True))
-    if advance is not None:
-        done = sum(len(own) for own in folds.values()) * sum(len(v.configs) for v in variants)
-        advance(sum(cell.replicas for cell in cells) - done)
+    counter.add(before + sum(cell.replicas for cell in cells) - counter.done)
 
     def record(cell: Cell) -> Record:
-        if cell.key in failed:
-            return Record(cell, "failed", failed[cell.key])
         key = cell.key
+        if key in failed:
+            return Record(cell, "failed", failed[key])
         return _record(cell, folds[key][0], tests[key], found[key], trainer)
 
     # the metrics of many test rows take their time; each thread is one of torch's own
@@ -130,21 +118,6 @@ def divide_cell(recipe: Recipe, method: Method) -> tuple[list[Problem], Part]:
     problems = division.problems(distinct(rows), *sizes, seed=whole.seed, clean=clean)
     assert whole.test is not None, "a study always has test rows"
     return trainable(method, problems), whole.test
-
-
-def _steps(advance: Advance | None) -> Progress | None:
-    """Turn the trainer's running total into steps."""
-    if advance is None:
-        return None
-    before = 0
-
-    def report(what: str, done: float, total: float) -> None:
-        nonlocal before
-        del what, total
-        advance(int(done) - before)
-        before = int(done)
-
-    return report
 
 
 def _record(cell: Cell, problem: Problem, test: Part, found: Found, trainer: Trainer) -> Record:
