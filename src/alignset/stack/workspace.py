@@ -13,7 +13,9 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 _active = threading.local()
@@ -34,22 +36,22 @@ def borrow(*shape: int, like: Tensor | None = None) -> Tensor:
 
     Inside a workspace memory of the CPU comes back by itself once nothing refers to it.
     """
-    free: list[Tensor] | None = getattr(_active, "free", None)
+    free: list[NDArray[np.float32]] | None = getattr(_active, "free", None)
     # a GPU allocator keeps memory by itself
     if like is not None and (like.device.type != "cpu" or like.dtype != torch.float32):
         return like.new_empty(shape)
     size = math.prod(shape)
     if free is None or size < SMALL:
         return torch.empty(shape)
-    fitting = [i for i, b in enumerate(free) if size <= b.numel() <= LOOSE * size]
+    fitting = [i for i, b in enumerate(free) if size <= b.size <= LOOSE * size]
     if fitting:
-        buffer = free.pop(min(fitting, key=lambda i: free[i].numel()))
+        buffer = free.pop(min(fitting, key=lambda i: free[i].size))
     else:
-        buffer = torch.empty(size if size < LARGE else -(-size // LARGE) * LARGE)
+        buffer = torch.empty(size if size < LARGE else -(-size // LARGE) * LARGE).numpy()
     # a tensor made from an array holds on to it, and so does every view of the tensor
-    array = buffer.numpy()
+    array = buffer[:size].reshape(shape)
     weakref.finalize(array, free.append, buffer).atexit = False
-    return torch.from_numpy(array)[:size].view(shape)
+    return torch.from_numpy(array)
 
 
 @contextmanager
