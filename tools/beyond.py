@@ -19,7 +19,7 @@ from pages import DOCS, PAPER, markdown, percent, render, save_csv
 from alignset.cli.report import write_text
 from alignset.evaluate.proportion import wilson
 from alignset.rows.folds import pooled
-from alignset.study import Store, expand, load_experiments, statistics
+from alignset.study import Store, expand, load_experiments, results
 from alignset.study.problems import build_problem
 
 PAGE = DOCS / "beyond"
@@ -85,13 +85,13 @@ def paired(cells: pd.DataFrame) -> pd.DataFrame:
             wide = own.pivot(index="seed", columns="method", values=metric)
             for method, rival in dict.fromkeys(PAIRS):
                 if method in wide and rival in wide:
-                    d = statistics.paired(wide[method] - wide[rival])
+                    d = results.paired(wide[method] - wide[rival])
                     found = (d.mean, d.low, d.high, d.p, d.n)
                     rows.append([*place, method, rival, metric, *found])
     names = [*PLACE, "method", "rival", "metric", "difference", "low", "high", "p", "n"]
     table = pd.DataFrame(rows, columns=names)
     compared = table.groupby(["method", "rival", "metric"])["p"]
-    table["p_holm"] = compared.transform(lambda p: statistics.holm(p.tolist()))
+    table["p_holm"] = compared.transform(lambda p: results.holm(p.tolist()))
     return table
 
 
