@@ -19,7 +19,7 @@ from stack_vs_loop import flops, matrix_peak
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from alignset.engine import FixedLength, Trainer
-from alignset.engine.train import Recipe, Training
+from alignset.engine.train import Schedule, Training
 from alignset.evaluate.validation import HarmonicMean
 from alignset.stack import MLP, StackedAdam
 
@@ -46,7 +46,7 @@ def make_training(method: str, hidden: int, epochs: int) -> tuple[Training, int]
     problems = make_problems(10)
     rows, columns = next(Trainer(hidden=hidden)._cut(METHODS[method], problems, 20))
     configs, problems = make_configs(method, 20)[columns], problems[rows]
-    recipe = Recipe(MLP(hidden), HarmonicMean(), FixedLength(), epochs, 5, "cpu")
+    recipe = Schedule(MLP(hidden), HarmonicMean(), FixedLength(), epochs, 5, "cpu")
     replicas = len(problems) * len(configs)
     return Training(recipe, METHODS[method], problems, configs), replicas
 

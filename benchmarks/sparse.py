@@ -18,7 +18,7 @@ import scipy.sparse
 import torch
 
 from alignset.engine import FixedLength
-from alignset.engine.train import Recipe, Training
+from alignset.engine.train import Schedule, Training
 from alignset.evaluate.validation import HarmonicMean
 from alignset.methods import Standard
 from alignset.rows import Part, Problem
@@ -63,7 +63,7 @@ def work(job: dict) -> dict[str, float]:
     torch.set_num_threads(job["torch_threads"])
     problem = make_problem(job["dense"])
     base, clock = measure.peak_gb(), Clock()
-    recipe = Recipe(MLP(WIDTH), clock, FixedLength(), 1 + job["epochs"], 5, "cpu")
+    recipe = Schedule(MLP(WIDTH), clock, FixedLength(), 1 + job["epochs"], 5, "cpu")
     with team(job["team"]):
         Training(recipe, Standard(), [problem], [{"lr": 1e-3}] * job["configs"]).run()
     return {

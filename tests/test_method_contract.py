@@ -19,7 +19,7 @@ import alignset.methods
 from alignset.engine import FixedLength, Patience, Trainer
 from alignset.engine.rows import Shuffler
 from alignset.engine.stacked import Stacked
-from alignset.engine.train import Recipe, Training
+from alignset.engine.train import Schedule, Training
 from alignset.methods import (
     GLC,
     Alignment,
@@ -98,7 +98,7 @@ def unchanged(before, after):
 
 
 def check_a_step_moves_exactly_the_networks_it_names(method, configs=CONFIGS):
-    recipe = Recipe(
+    recipe = Schedule(
         TRAINER.network(), TRAINER.score, FixedLength(), max_epochs=1, n_batches=2, device="cpu"
     )
     training = Training(recipe, method, problems()[:2], configs)

@@ -10,25 +10,6 @@ import alignset
 
 ROOT = Path(alignset.__file__).parent
 
-ALLOWED = {
-    # replicas in training, and the settings of an experiment
-    "Grid": "stack.grid, study.spec",
-    # a stack of like problems, and what a column holds
-    "Kind": "engine.rows, tables.kinds",
-    "kind_of": "engine.train, tables.kinds",
-    # one number per replica or one float, and a column of numbers
-    "Number": "evaluate.ranked, tables.preprocess",
-    # how replicas are trained, and how a cell is computed
-    "Recipe": "engine.train, study.recipe",
-    # of early stopping, and of a claim
-    "State": "engine.stopping, study.rules",
-    # an objective of a stage, and one update of the weights by a kernel
-    "Step": "methods.base, stack.kernels",
-    # on reviewed rows, and on a claim
-    "Verdict": "review.verdict, study.claims",
-}
-"""Names that still mean two things -> where; to be emptied, and nothing is to be added."""
-
 
 def definitions(source):
     """Public classes, functions and type aliases at the top of a module; True for a class."""
@@ -68,12 +49,7 @@ def package_sources():
 
 
 def test_no_two_public_names_mean_different_things():
-    found = doubles(package_sources(), exported_names())
-    assert {name: place for name, place in found.items() if name not in ALLOWED} == {}
-
-
-def test_a_name_that_means_one_thing_now_is_off_the_list():
-    assert set(ALLOWED) <= set(doubles(package_sources(), exported_names()))
+    assert doubles(package_sources(), exported_names()) == {}
 
 
 def test_a_word_with_two_meanings_is_caught():

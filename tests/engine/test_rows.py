@@ -8,7 +8,7 @@ import scipy.sparse
 import torch
 from problems import make_problem
 
-from alignset.engine.rows import FactTable, Features, Kind, Rows, Shuffler
+from alignset.engine.rows import FactTable, Features, Rows, Shuffler, Sizes
 from alignset.labels import UNREVIEWED
 from alignset.methods import Alignment, Standard
 from alignset.methods.standard import loss_known
@@ -21,7 +21,7 @@ def parts(sizes=SIZES):
 
 
 def rows_of(these, multiple=5, **options):
-    kind = Kind(these[0].X.shape[1], 2, 2)
+    kind = Sizes(these[0].X.shape[1], 2, 2)
     return Rows.of(these, multiple=multiple, kind=kind, device="cpu", **options)
 
 

@@ -6,7 +6,7 @@ from fitting.kept import kept
 from alignset.fitting.tipping import level_rates, tipping
 from alignset.model.measures import calibration_curves, measure, odds_curves, roc_curves
 from alignset.report.model_facts import Measured, ModelFacts
-from alignset.review.verdict import Reason, Verdict
+from alignset.review.verdict import Reason, ReviewVerdict
 
 NASTY = '<script>alert("x")</script> & $\\frac{1}$ _m'
 
@@ -73,7 +73,9 @@ def facts(groups=("f", NASTY), **changes):
         "level": level_rates(known),
         "titles": {"alignment": "Alignment", "standard": "Standard"},
         "measured": measured(groups),
-        "verdict": Verdict("amber", (Reason("amber", "few rows", "review more."),), "review more."),
+        "verdict": ReviewVerdict(
+            "amber", (Reason("amber", "few rows", "review more."),), "review more."
+        ),
         "cautions": ["a note"],
         "doubtful": pd.DataFrame({"pid": [7], "observed": ["yes"], "confidence": [0.02]}),
         "table": [("Table looked at", "table.csv")],

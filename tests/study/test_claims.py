@@ -9,7 +9,7 @@ from report.made_up import DATASETS, cells, ideal, published_of, shift
 from alignset.study.claims import Claim, Test
 from alignset.study.publication import load_publication
 from alignset.study.quantities import Evidence, Line, contrasts
-from alignset.study.rules import Greater, State
+from alignset.study.rules import Greater, Standing
 
 PAPER = load_publication(Path(__file__).parents[2] / "paper" / "chil2023" / "claims.py")
 IDEAL = ideal()
@@ -29,21 +29,21 @@ def find(fragment):
 @each_claim
 def test_every_claim_can_hold(text):
     verdict = judge(text, IDEAL)
-    assert verdict.state is State.HOLDS, verdict.explanation
+    assert verdict.state is Standing.HOLDS, verdict.explanation
     assert "Not run" not in verdict.explanation
 
 
 @each_claim
 def test_every_claim_is_undecided_without_results(text):
     verdict = judge(text, None)
-    assert verdict.state is State.UNDECIDED
+    assert verdict.state is Standing.UNDECIDED
     assert verdict.explanation.startswith("Not run: ")
     assert verdict.finding is None
 
 
 @each_claim
 def test_every_claim_is_undecided_on_one_seed(text):
-    assert judge(text, IDEAL[IDEAL["seed"] == 0]).state is State.UNDECIDED
+    assert judge(text, IDEAL[IDEAL["seed"] == 0]).state is Standing.UNDECIDED
 
 
 @each_claim
@@ -108,41 +108,41 @@ def test_every_claim_can_fail(fragment):
     experiment, method, by, *where = FAILING[fragment]
     frame = shift(IDEAL, experiment, method, by, *where, metric=("hm", "auroc", "aueoc"))
     verdict = judge(find(fragment), frame)
-    assert verdict.state is State.FAILS, verdict.explanation
+    assert verdict.state is Standing.FAILS, verdict.explanation
 
 
 def test_a_single_rate_where_a_rival_is_better_fails_the_claim():
     text = find("Noise rate: Proposed is the most robust")
     frame = shift(IDEAL, "noise_rate", "transition", 0.1, lambda x: x == 0.7)
     verdict = judge(text, frame)
-    assert verdict.state is State.FAILS
+    assert verdict.state is Standing.FAILS
     assert "Fails: over Transition at 70 %." in verdict.explanation
 
 
 def test_without_mimic_claims_are_judged_on_the_rest_and_say_so():
     public = IDEAL[IDEAL["dataset"].isin(["synthetic", "adult", "compas"])]
     verdict = judge(find("Alignment size: noticeable"), public)
-    assert verdict.state is State.HOLDS
+    assert verdict.state is Standing.HOLDS
     assert "Not run: alignment size on mimic_arf; alignment size on mimic_shock." in (
         verdict.explanation
     )
-    assert judge(find("MIMIC-III ARF"), public).state is State.UNDECIDED
+    assert judge(find("MIMIC-III ARF"), public).state is Standing.UNDECIDED
 
 
 def test_the_released_protocol_is_judged_by_the_released_metric():
     text = find("Noise rate: Proposed is the most robust")
     frame = shift(IDEAL, "noise_rate", "transition", HIGH, metric=("hm_released",))
-    assert judge(text, frame).state is State.HOLDS
+    assert judge(text, frame).state is Standing.HOLDS
     released = Evidence(frame, columns=PAPER.measured_by["as-released"])
-    assert CLAIMS[text].judge(released).state is State.FAILS
+    assert CLAIMS[text].judge(released).state is Standing.FAILS
 
 
 def test_a_claim_of_which_one_part_was_not_run_is_undecided():
     ran = Test(contrasts({"it": Line("ablation", "synthetic", "proposed").mean()}), Greater())
     not_run = Test(contrasts({"it": Line("ablation", "adult", "proposed").mean()}), Greater())
-    assert Claim("", "", "", (ran, ran)).judge(Evidence(IDEAL)).state is State.HOLDS
+    assert Claim("", "", "", (ran, ran)).judge(Evidence(IDEAL)).state is Standing.HOLDS
     verdict = Claim("", "", "", (ran, not_run)).judge(Evidence(IDEAL))
-    assert verdict.state is State.UNDECIDED
+    assert verdict.state is Standing.UNDECIDED
     assert verdict.explanation == "Not run: ablation on adult."
     assert verdict.finding is not None
 
@@ -160,7 +160,7 @@ def test_the_published_values_themselves_bear_out_every_claim_they_cover():
     frame = pd.concat(frames)
     covered = [t for t in CLAIMS if "AUROC" not in t and "AUEOC" not in t and "bias" not in t]
     assert len(covered) == 19
-    assert {t for t in covered if judge(t, frame).state is not State.HOLDS} == set()
+    assert {t for t in covered if judge(t, frame).state is not Standing.HOLDS} == set()
 
 
 def test_the_paper_shows_every_experiment_it_claims_something_about():

@@ -10,7 +10,7 @@ import click
 import pandas as pd
 
 from alignset.report import Display
-from alignset.report.model_facts import gather
+from alignset.report.gather import gather
 from alignset.report.model_page import model_page
 from alignset.study.claims import Verdicts
 from alignset.study.publication import Publication, load_publication

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alignset.engine.rows import FactTable, Kind, Rows
+from alignset.engine.rows import FactTable, Rows, Sizes
 from alignset.engine.stacked import Weights, map_weights
 from alignset.engine.train import Trained
 from alignset.labels import UNREVIEWED
@@ -54,7 +54,7 @@ class Fits:
 
     method: Method
     backbone: Backbone
-    kind: Kind
+    kind: Sizes
     configs: list[dict[str, float]]
     weights: Weights
     score: Tensor
@@ -65,7 +65,7 @@ class Fits:
         cls,
         method: Method,
         backbone: Backbone,
-        kind: Kind,
+        kind: Sizes,
         configs: list[dict[str, float]],
         jobs: Jobs,
         parts: Sequence[Trained],

@@ -20,7 +20,7 @@ from alignset.stack.sparse import Block, SparseRows, take_rows, worth_it
 
 
 @dataclass(frozen=True)
-class Kind:
+class Sizes:
     """What problems of one stack have in common."""
 
     n_features: int
@@ -74,7 +74,7 @@ class Rows:
     y_true: Tensor
     group: Tensor
     weight: Tensor
-    kind: Kind
+    kind: Sizes
 
     @classmethod
     def of(
@@ -82,7 +82,7 @@ class Rows:
         parts: Sequence[Part],
         *,
         multiple: int,
-        kind: Kind,
+        kind: Sizes,
         device: str,
         dtype: torch.dtype = torch.float32,
     ) -> Rows:

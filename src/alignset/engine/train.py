@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from alignset.engine.graphs import EagerEpochs, GraphedEpochs
-from alignset.engine.rows import FactTable, Kind, Rows, Shuffler
+from alignset.engine.rows import FactTable, Rows, Shuffler, Sizes
 from alignset.engine.stacked import Stacked, Weights
 from alignset.engine.stopping import FixedLength, Stopping
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
@@ -31,7 +31,7 @@ CUDA_LOOK_EVERY = 10
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Schedule:
     """How a stack is trained."""
 
     backbone: Backbone
@@ -57,7 +57,7 @@ class Training:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: Schedule,
         method: Method,
         problems: Sequence[Problem],
         configs: Sequence[dict[str, float]],
@@ -66,7 +66,7 @@ class Training:
         self.size = (len(problems), len(configs))
         self.parts = [p.train for p in problems]
         self.seeds = torch.tensor([p.seed for p in problems], device=recipe.device)
-        self.kind = kind_of(problems[0])
+        self.kind = sizes_of(problems[0])
         self.validation = self._rows([p.validation for p in problems], 1)
         self.validated = bool((self.validation.weight.sum(-1) > 0).all())
         self.shapes = method.networks(self.kind.n_features, self.kind.n_classes)
@@ -242,6 +242,6 @@ def _own(grad: Tensor) -> Tensor:
     return grad.contiguous() if 0 in grad.stride() else grad
 
 
-def kind_of(problem: Problem) -> Kind:
+def sizes_of(problem: Problem) -> Sizes:
     """Return what other problems must share to be stacked with this one."""
-    return Kind(problem.n_features, problem.n_classes, problem.n_groups)
+    return Sizes(problem.n_features, problem.n_classes, problem.n_groups)

@@ -12,7 +12,7 @@ import torch
 
 from alignset.engine.fits import Fits
 from alignset.engine.stopping import BlockMean, Patience, Stopping
-from alignset.engine.train import Recipe, Score, Trained, Training, kind_of
+from alignset.engine.train import Schedule, Score, Trained, Training, sizes_of
 from alignset.evaluate.validation import HarmonicMean
 from alignset.methods.base import Method
 from alignset.progress import Counter, Progress
@@ -122,7 +122,7 @@ class Trainer:
         """Train as :meth:`fit` does, on problems the method has already checked."""
         _check_configs(method, configs)
         jobs = list(self._cut(method, problems, len(configs)))
-        recipe = Recipe(
+        recipe = Schedule(
             self.network(),
             self.score,
             self.stopping,
@@ -149,7 +149,7 @@ class Trainer:
                     parts = list(pool.map(train, jobs))
             else:
                 parts = [train(job) for job in jobs]
-        kind = kind_of(problems[0])
+        kind = sizes_of(problems[0])
         return Fits.join(method, self.network(), kind, list(configs), jobs, parts)
 
     def _cut(
@@ -199,7 +199,7 @@ def _check(problems: Sequence[Problem], configs: Sequence[Config]) -> None:
             f"nothing to train: got {len(problems)} problems and {len(configs)} configs; "
             "pass at least one of each."
         )
-    kinds = {(k.n_features, k.n_classes, k.n_groups) for k in map(kind_of, problems)}
+    kinds = {(k.n_features, k.n_classes, k.n_groups) for k in map(sizes_of, problems)}
     if len(kinds) > 1:
         raise ValueError(
             "problems of one fit call must have the same number of features, classes and groups, "

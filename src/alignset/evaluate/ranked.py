@@ -45,10 +45,10 @@ class Ranked:
 
 
 RankedMetric = Callable[[Ranked], Tensor]
-Number = TypeVar("Number", float, Tensor)
+Scalar = TypeVar("Scalar", float, Tensor)
 
 
-def harmonic_mean(a: Number, b: Number) -> Number:
+def harmonic_mean(a: Scalar, b: Scalar) -> Scalar:
     """Harmonic mean of two numbers, or of two tensors, >= 0; 0 if both are 0, NaN if either is NaN.
 
     Examples

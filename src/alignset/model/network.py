@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from alignset.engine import Fits
 from alignset.engine.ensemble import Ensemble
-from alignset.engine.rows import Kind
+from alignset.engine.rows import Sizes
 from alignset.methods import Method
 from alignset.methods.registry import METHODS
 from alignset.rows.features import Scale
@@ -91,7 +91,7 @@ class Network:
             if backbone.pop("name") != "mlp":
                 raise ValueError(f"no backbone {about['backbone']['name']!r}")
             mlp = MLP(**backbone)
-            kind = Kind(**{f.name: about[f.name] for f in fields(Kind)})
+            kind = Sizes(**{f.name: about[f.name] for f in fields(Sizes)})
             _check_sizes(MAX_COUNT, mlp.depth)
             _check_sizes(MAX_WIDTH, mlp.hidden, *asdict(kind).values())
             members = about.get("members", 1)
@@ -153,7 +153,7 @@ def _shapes(mlp: MLP, shape: NetShape) -> dict[str, tuple[int, ...]]:
     return wanted
 
 
-def _check_arrays(method: Method, mlp: MLP, kind: Kind, members: int, arrays: Arrays) -> None:
+def _check_arrays(method: Method, mlp: MLP, kind: Sizes, members: int, arrays: Arrays) -> None:
     """Refuse arrays of other names, shapes or types than the described networks have."""
     expected: dict[str, tuple[int, ...]] = {
         f"scale/{f.name}": (kind.n_features,) for f in fields(Scale)

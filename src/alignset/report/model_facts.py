@@ -1,30 +1,19 @@
-"""What the page of a model is told: gathered from its folder, and a table where one is given."""
+"""What the page of a model is told, as plain data."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from alignset.fitting.tipping import level_rates, tipping
-from alignset.methods.registry import METHODS, describe
-from alignset.model.evaluation import Evaluation
-from alignset.model.fitted import Model
-from alignset.model.folder import load_model
-from alignset.model.measures import calibration_curves, measure, odds_curves, positive, roc_curves
-from alignset.review.audit import audit
-from alignset.review.verdict import Verdict
-from alignset.tables.files import check_columns, hash_file, read_table
-from alignset.tables.preprocess import Matrix
+if TYPE_CHECKING:
+    from alignset.review.verdict import ReviewVerdict
+
 
 WAYS = {"observed": "on observed labels", "reviewed": "on reviewed rows", "corrected": "corrected"}
 """How a thing was measured -> how a reader is told."""
-
-COUNTS, NUMBERS = ["rows", "reviewed", "wrong"], ["rate", "low", "high", "model_rate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +42,7 @@ class ModelFacts:
     level: pd.DataFrame  # as alignset.fitting.tipping.level_rates returns it
     titles: Mapping[str, str]  # method -> what to call it
     measured: Measured | None = None  # None where models could not be compared
-    verdict: Verdict | None = None  # on the reviewed rows of a table
+    verdict: ReviewVerdict | None = None  # on the reviewed rows of a table
     cautions: Sequence[str] = ()  # what its audit notes
     doubtful: pd.DataFrame | None = None  # id, observed label, confidence, columns asked for
     table: Sequence[tuple[str, str]] = ()  # (term, text) about the table that was looked at
@@ -77,108 +66,6 @@ class ModelFacts:
     def title(self, method: str) -> str:
         """Name a method to a reader."""
         return self.titles.get(method, method)
-
-
-def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -> ModelFacts:
-    """Load a model folder, check the labels of a table where one is given, and measure.
-
-    Its ``top`` doubtful rows are listed, with the columns to ``show``.
-    """
-    model = load_model(folder)
-    seed = int(model.manifest.get("seed") or 0)
-    rates = trained_rates(model)
-    seen: dict[str, Any] = {}
-    words = ["alignset", "report", folder.name]
-    if table is not None:
-        frame = _read(model, table, show)
-        found = audit(model, frame, random_state=seed)
-        seen["doubtful"] = most_doubtful(found.ranked, frame, top, show)
-        seen["table"] = _told(model, table, frame)
-        if model.columns.truth in frame:
-            rates = found.rate_frame()
-            seen |= {"verdict": found.verdict, "cautions": found.notes}
-        words += ["--table", table.name, "--top", str(top)]
-    for name in show:
-        words += ["--show", name]
-    shown = rates[["group", *COUNTS, *NUMBERS]].astype({"group": str})
-    return ModelFacts(
-        manifest=model.manifest,
-        classes=[str(name) for name in model.classes.tolist()],
-        rates=shown,
-        weighted=bool(rates["weighted"].any()),
-        level=level_rates(shown[shown["rows"].notna()]),
-        titles={name: describe(name).title for name in METHODS},
-        measured=None if model.evaluation is None else _measured(model.evaluation, seed),
-        command=shlex.join(words),
-        **seen,
-    )
-
-
-def trained_rates(model: Model) -> pd.DataFrame:
-    """Return the noise rates that the folder has: as an audit's, NaN where one is not known."""
-    known = model.manifest.get("noise_rates") or {}
-    frame = pd.DataFrame([{"group": group, **rate} for group, rate in known.items()])
-    frame = frame.rename(columns={"modelled": "model_rate"})
-    frame = frame.reindex(columns=["group", *COUNTS, *NUMBERS, "weighted"])
-    numbers = frame[[*COUNTS, *NUMBERS]].apply(pd.to_numeric)
-    whole = {name: int for name in COUNTS if numbers[name].notna().all()}
-    by_design = model.columns.probability is not None  # an older folder does not say
-    weighted = [by_design if pd.isna(known) else bool(known) for known in frame["weighted"]]
-    return frame.assign(**numbers.astype(whole), weighted=weighted)
-
-
-def _read(model: Model, path: Path, show: Sequence[str]) -> pd.DataFrame:
-    if isinstance(model.preprocessing, Matrix):
-        raise ValueError(
-            "the model was trained on a matrix, not on a table, so --table cannot be read with it; "
-            "leave it out."
-        )
-    frame = read_table(path)
-    check_columns(frame, show)
-    return frame
-
-
-def _told(model: Model, path: Path, frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Say which table it was."""
-    digest, truth = hash_file(path), model.columns.truth
-    known = digest == (model.manifest.get("data") or {}).get("sha256")
-    same = "the training data" if known else "not the training data"
-    told = [("Table looked at", f"{path.name}, {same}"), ("SHA-256 of the table", digest)]
-    if truth not in frame:
-        none = f"The table has no column {truth!r}: noise rates are those of the training data."
-        told.append(("True labels", none))
-    return told
-
-
-def most_doubtful(
-    ranked: pd.DataFrame, frame: pd.DataFrame, top: int, show: Sequence[str]
-) -> pd.DataFrame:
-    """List rows nobody reviewed: id, observed label, confidence, and what was asked for."""
-    id_ = str(ranked.columns[0])
-    rows = ranked[ranked["reviewed"].isna()].head(top)
-    shown = rows[[id_, "observed", "confidence"]].copy()
-    if show:
-        place = pd.Index(frame[id_]) if id_ in frame else pd.RangeIndex(len(frame))
-        if not place.is_unique:
-            raise ValueError(f"ids in column {id_!r} repeat, so --show cannot tell rows apart.")
-        at = place.get_indexer_for(pd.Index(rows[id_]))
-        shown[list(show)] = frame[list(show)].iloc[at].to_numpy(object)
-    return shown.reset_index(drop=True)
-
-
-def _measured(kept: Evaluation, seed: int) -> Measured:
-    tips = tipping(kept, random_state=seed)
-    return Measured(
-        n_rows=len(kept),
-        by_design=kept.by_design,
-        positive=kept.classes[positive(kept)],
-        scores=measure(kept, random_state=seed),
-        roc=roc_curves(kept),
-        odds=odds_curves(kept),
-        calibration=calibration_curves(kept),
-        corrected_method=tips.corrected,
-        tipping=tips.groups,
-    )
 
 
 def percent(share: float, digits: int = 1) -> str:

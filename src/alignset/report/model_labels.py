@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from alignset.report.displays import Axis
 from alignset.report.model_displays import INTERVAL, Dots
 from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.page import DataTable, FactList, Gallery, Prose, Section
-from alignset.review.verdict import Verdict
+
+if TYPE_CHECKING:
+    from alignset.review.verdict import ReviewVerdict
 
 RATE = (
     "The noise rate of a group is the share of its observed labels that are wrong, as far as the "
@@ -56,8 +58,8 @@ def _noise(facts: ModelFacts) -> Section:
     return Section("Noise rates", [told, Gallery([picture]), table])
 
 
-def _reviewed_rows(found: Verdict, cautions: Sequence[str]) -> Section:
-    said = f"Verdict on the reviewed rows: {found.colour}. What helps most: {found.action}"
+def _reviewed_rows(found: ReviewVerdict, cautions: Sequence[str]) -> Section:
+    said = f"ReviewVerdict on the reviewed rows: {found.colour}. What helps most: {found.action}"
     reasons = [(reason.colour, sentence(reason.text)) for reason in found.reasons]
     listed = [FactList(reasons)] if reasons else []
     notes = Prose([f"Note: {caution}." for caution in cautions])

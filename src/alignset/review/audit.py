@@ -17,7 +17,7 @@ from alignset.review.design import propose
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
 from alignset.review.sample import next_wave, open_rows
 from alignset.review.sheet import Sheet, make_sheet, row_ids
-from alignset.review.verdict import EmptyCell, Verdict, judge
+from alignset.review.verdict import EmptyCell, ReviewVerdict, judge
 from alignset.review.waves import design_of
 from alignset.tables.columns import Columns
 from alignset.tables.files import check_columns
@@ -62,7 +62,7 @@ class Audit:
     model_rates: dict[Any, float]  # mean of 1 - confidence: what the model thinks they are
     tests: tuple[TwoSampleTest, ...]  # one per group
     empty: tuple[EmptyCell, ...]  # group x observed label without a reviewed row
-    verdict: Verdict
+    verdict: ReviewVerdict
     next: Sheet | None  # rows to review next
     level: float  # coverage of the intervals
 

@@ -38,7 +38,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReviewVerdict:
     """Whether the alignment set is good enough, why, and what to do.
 
     Examples
@@ -54,15 +54,17 @@ class Verdict:
 
 def judge(
     rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest], empty: Sequence[EmptyCell]
-) -> Verdict:
+) -> ReviewVerdict:
     """Weigh what an audit found; ``tests`` carry intervals already widened for their number."""
     found = [NONE_REVIEWED]
     if any(rate.reviewed for rate in rates):
         found = [*_biased(rates, tests), *_unanswered(rates, empty), *_too_few(rates)]
     worst = sorted(found, key=lambda reason: reason.colour != "red")
     if not worst:
-        return Verdict("green", (), "nothing needed; `alignset audit --next` sharpens the rates.")
-    return Verdict(worst[0].colour, tuple(worst), worst[0].action)
+        return ReviewVerdict(
+            "green", (), "nothing needed; `alignset audit --next` sharpens the rates."
+        )
+    return ReviewVerdict(worst[0].colour, tuple(worst), worst[0].action)
 
 
 NONE_REVIEWED = Reason(

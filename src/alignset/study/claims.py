@@ -11,10 +11,10 @@ import pandas as pd
 
 from alignset.report.page import NOTHING, PageBlock, slug
 from alignset.study.quantities import Draw, Evidence
-from alignset.study.rules import Finding, Rule, State
+from alignset.study.rules import Finding, Rule, Standing
 
-SIGNS = {State.FAILS: "✗", State.UNDECIDED: "?", State.HOLDS: "✓"}
-"""State -> a mark that needs no colour; worst first, for a claim is as good as its worst part."""
+SIGNS = {Standing.FAILS: "✗", Standing.UNDECIDED: "?", Standing.HOLDS: "✓"}
+"""Standing -> a mark that needs no colour; worst first: a claim is as good as its worst part."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Verdict:
 
     Examples
     --------
-    >>> str(Verdict(State.UNDECIDED, "Not run.").state)
+    >>> str(Verdict(Standing.UNDECIDED, "Not run.").state)
     'undecided'
     """
 
-    state: State
+    state: Standing
     explanation: str
     finding: Finding | None = None
 
@@ -61,7 +61,7 @@ class Claim:
     --------
     >>> claim = Claim("A beats B", "Section 5", "A minus B", ())
     >>> claim.judge(Evidence()).state
-    <State.UNDECIDED: 'undecided'>
+    <Standing.UNDECIDED: 'undecided'>
     """
 
     text: str
@@ -79,7 +79,7 @@ class Claim:
         not_run = [f"Not run: {'; '.join(missing)}."] if missing else []
         if len(findings) < max(1, len(self.tests)):
             said = not_run[0] if missing else "Not run."
-            return Verdict(State.UNDECIDED, said, findings[0] if findings else None)
+            return Verdict(Standing.UNDECIDED, said, findings[0] if findings else None)
         state = min((f.state for f in findings), key=list(SIGNS).index)
         return Verdict(state, " ".join([*(f.explanation for f in findings), *not_run]), findings[0])
 
@@ -126,7 +126,7 @@ class Verdicts(PageBlock):
     judged: Sequence[JudgedClaim]
     name: str = "claims"
 
-    def count(self, state: State) -> int:
+    def count(self, state: Standing) -> int:
         """Count the claims with a verdict."""
         return sum(judged.verdict.state is state for judged in self.judged)
 

@@ -27,7 +27,7 @@ from alignset.study.publication import FigureSpec, Publication
 from alignset.study.quantities import Evidence
 from alignset.study.records import METRICS
 from alignset.study.results import ALPHA, check_results, compare, done, failed
-from alignset.study.rules import State
+from alignset.study.rules import Standing
 
 NO_PUBLICATION = Publication("Results")
 
@@ -94,7 +94,7 @@ class Reproduction:
         rows = []
         for claim in pub.claims:
             found = [JudgedClaim(claim, p, claim.judge(evidence[p])) for p in protocols]
-            nothing = Verdict(State.UNDECIDED, found[0].verdict.explanation)
+            nothing = Verdict(Standing.UNDECIDED, found[0].verdict.explanation)
             ran = [judged for judged in found if judged.verdict.finding is not None]
             rows += ran or [JudgedClaim(claim, "not run", nothing)]
         return rows
@@ -122,7 +122,7 @@ class Reproduction:
 
     def _glance(self, verdicts: Verdicts) -> list[PageBlock]:
         ran, lost = len(done(self.cells)), len(failed(self.cells))
-        states = State if verdicts.judged else ()
+        states = Standing if verdicts.judged else ()
         tiles = [(str(verdicts.count(state)), f"verdicts: {state}") for state in states]
         tiles += [(str(ran), "cells computed"), (str(lost), "cells failed")]
         said = [] if ran else ["No cell was computed, so there is nothing to draw."]

@@ -18,7 +18,7 @@ Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Which contrasts are shown to go a claim's way, and which against it."""
 
 
-class State(StrEnum):
+class Standing(StrEnum):
     """What becomes of a claim."""
 
     HOLDS = "holds"
@@ -30,7 +30,7 @@ class State(StrEnum):
 class Finding:
     """What a rule makes of its contrasts, and the weakest of them."""
 
-    state: State
+    state: Standing
     explanation: str
     name: str
     ours: Paired
@@ -43,18 +43,18 @@ class Rule(ABC):
     words: ClassVar[tuple[str, str, str]]
     """What it means for a contrast to hold, to fail and to be undecided; fields are filled in."""
 
-    counted: ClassVar[State] = State.HOLDS
+    counted: ClassVar[Standing] = Standing.HOLDS
     """The state whose number is told."""
 
     @abstractmethod
     def shown(self, found: Sequence[Paired]) -> Shown:
         """Test every contrast both ways."""
 
-    def combine(self, states: Sequence[State]) -> State:
+    def combine(self, states: Sequence[Standing]) -> Standing:
         """Join the contrasts: all must hold, and one that fails sinks the claim."""
-        if State.FAILS in states:
-            return State.FAILS
-        return State.UNDECIDED if State.UNDECIDED in states else State.HOLDS
+        if Standing.FAILS in states:
+            return Standing.FAILS
+        return Standing.UNDECIDED if Standing.UNDECIDED in states else Standing.HOLDS
 
     def strength(self, found: Paired) -> float:
         """Tell how far a contrast is from failing, to name the weakest."""
@@ -64,10 +64,10 @@ class Rule(ABC):
         """Test every contrast and join them."""
         found = [paired(c.values) for c in contrasts]
         states = [
-            State.HOLDS if good else State.FAILS if bad else State.UNDECIDED
+            Standing.HOLDS if good else Standing.FAILS if bad else Standing.UNDECIDED
             for good, bad in zip(*self.shown(found), strict=True)
         ]
-        words = {s: w.format(**vars(self)) for s, w in zip(State, self.words, strict=True)}
+        words = {s: w.format(**vars(self)) for s, w in zip(Standing, self.words, strict=True)}
         weakest = int(np.argmin([self.strength(f) for f in found]))
         weak, name = found[weakest], contrasts[weakest].name
         if len(found) == 1:
@@ -77,7 +77,7 @@ class Rule(ABC):
             said = f"{n} of {len(found)} {words[self.counted]}; closest call: {name}"
         seeds = f"{weak.n} seeds" if weak.n > 1 else "one seed: nothing can be tested"
         text = f"{said}, {weak.mean:+.3f} ({seeds})."
-        failing = [c.name for c, s in zip(contrasts, states, strict=True) if s is State.FAILS]
+        failing = [c.name for c, s in zip(contrasts, states, strict=True) if s is Standing.FAILS]
         if failing and len(found) > 1:
             text += f" Fails: {', '.join(failing)}."
         return Finding(self.combine(states), text, name, weak, contrasts[weakest].theirs)
@@ -103,15 +103,15 @@ class Greater(Rule):
         p, mean = _two_sided(found)
         return (p < ALPHA) & (mean > 0), (p < ALPHA) & (mean <= 0)
 
-    def combine(self, states: Sequence[State]) -> State:
+    def combine(self, states: Sequence[Standing]) -> Standing:
         """Join the contrasts, allowing for the share."""
-        if State.FAILS in states and self.share == 1:
-            return State.FAILS
-        if states.count(State.HOLDS) >= self.share * len(states):
-            return State.HOLDS
-        if states.count(State.FAILS) > (1 - self.share) * len(states):
-            return State.FAILS
-        return State.UNDECIDED
+        if Standing.FAILS in states and self.share == 1:
+            return Standing.FAILS
+        if states.count(Standing.HOLDS) >= self.share * len(states):
+            return Standing.HOLDS
+        if states.count(Standing.FAILS) > (1 - self.share) * len(states):
+            return Standing.FAILS
+        return Standing.UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class NeverBelow(Rule):
     """No contrast is significantly below zero; a single seed decides nothing."""
 
     words = ("not significantly below zero", "significantly below zero", "not tested")
-    counted = State.FAILS
+    counted = Standing.FAILS
 
     def shown(self, found: Sequence[Paired]) -> Shown:
         """Test each mean against zero, two-sided."""

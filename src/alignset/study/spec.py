@@ -43,7 +43,7 @@ class Setting(Conditions, frozen=True, kw_only=True):
     methods: tuple[str, ...] = ()
 
 
-class Grid(Conditions, frozen=True, kw_only=True):
+class GridSettings(Conditions, frozen=True, kw_only=True):
     """What the file of an experiment says about the grid itself."""
 
     name: str
@@ -54,7 +54,7 @@ class Grid(Conditions, frozen=True, kw_only=True):
     configs: Whole = 20
 
 
-class GridFile(Grid, frozen=True, kw_only=True):
+class GridFile(GridSettings, frozen=True, kw_only=True):
     """The whole file of an experiment."""
 
     protocol: str
@@ -62,7 +62,7 @@ class GridFile(Grid, frozen=True, kw_only=True):
     vary: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Experiment(Grid, frozen=True, kw_only=True):
+class Experiment(GridSettings, frozen=True, kw_only=True):
     r"""A grid: data sets x settings x methods x seeds, under one protocol.
 
     Parameters
@@ -195,7 +195,7 @@ def load_experiment(path: str | PathLike[str], *, protocol: str | None = None) -
     rules = read_protocol(file.parent / rules_file, protocol or rules_name)
     x_name, settings = _read_vary(grid.vary, file)
     space, _, section = grid.space.partition("#")
-    given = {name: getattr(grid, name) for name in Grid.__struct_fields__}
+    given = {name: getattr(grid, name) for name in GridSettings.__struct_fields__}
     experiment = Experiment(
         **{**given, "title": grid.title or file.stem},
         x_name=x_name,

@@ -31,7 +31,7 @@ __all__ = ["Kernels", "on", "which"]
 Tensors = Sequence[Tensor]
 Weights = dict[str, Tensor]
 Blocks = Sequence["Block"]
-Step = Callable[[Weights, Tensor], None]
+AdamStep = Callable[[Weights, Tensor], None]
 """Takes gradients, which it uses up, and the number of the step."""
 PullBack = Callable[[Tensor, tuple[bool, ...]], tuple[Tensor | None, ...]]
 """Takes the gradient of the logits, and which blocks want one; gives one per block and weight."""
@@ -67,7 +67,7 @@ class Kernels(Protocol):
 
     def adam(
         self, params: Weights, first: Weights, second: Weights, lr: Tensor, l2: Tensor
-    ) -> Step:
+    ) -> AdamStep:
         """Return what takes a step of Adam."""
 
     def sparse_product(self, columns: list[Any], wide: Tensor, out: Tensor) -> None:

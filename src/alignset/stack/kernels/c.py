@@ -24,7 +24,7 @@ from alignset.stack.threads import alone, share
 from alignset.stack.workspace import borrow
 
 if TYPE_CHECKING:
-    from alignset.stack.kernels import Blocks, PullBack, Step, Tensors, Weights
+    from alignset.stack.kernels import AdamStep, Blocks, PullBack, Tensors, Weights
 
 PANEL = 500
 """Rows whose gradients are summed in one go, at least; more rows are cut evenly into panels."""
@@ -126,7 +126,7 @@ class C(Torch):
 
     def adam(
         self, params: Weights, first: Weights, second: Weights, lr: Tensor, l2: Tensor
-    ) -> Step:
+    ) -> AdamStep:
         slow = super().adam(params, first, second, lr, l2)
         dense = all(p.is_contiguous() or _by_feature(p) for p in params.values())
         state = [*params.values(), *first.values(), *second.values()]

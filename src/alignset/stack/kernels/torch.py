@@ -17,7 +17,7 @@ from alignset.stack.threads import alone, share
 from alignset.stack.workspace import borrow
 
 if TYPE_CHECKING:
-    from alignset.stack.kernels import Blocks, PullBack, Step, Tensors, Weights
+    from alignset.stack.kernels import AdamStep, Blocks, PullBack, Tensors, Weights
 
 MIN_WORK = 1 << 26
 """Multiplications from which a product is cut: below, handing out pieces costs what it saves."""
@@ -88,7 +88,7 @@ class Torch:
 
     def adam(
         self, params: Weights, first: Weights, second: Weights, lr: Tensor, l2: Tensor
-    ) -> Step:
+    ) -> AdamStep:
         def step(grads: Weights, number: Tensor) -> None:
             rate = lr * (-1.0 / (1.0 - BETA_1**number)).to(lr.dtype)
             root = (1.0 - BETA_2**number).rsqrt().to(lr.dtype)
