@@ -8,7 +8,7 @@ from alignset.cli.fit import _report
 from alignset.fitting.fit import fit_table
 from alignset.fitting.held_out import Settings
 from alignset.model.folder import load_model, save_model
-from alignset.report import model_facts as gathering
+from alignset.report import gather as gathering
 from alignset.report.gather import gather, most_doubtful
 from alignset.review.audit import audit
 from alignset.review.join import join
