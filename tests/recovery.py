@@ -9,7 +9,7 @@ import torch
 
 from alignset.engine import Patience, Trainer
 from alignset.engine.rows import FactTable, Rows
-from alignset.engine.train import kind_of
+from alignset.engine.train import sizes_of
 from alignset.evaluate import auroc
 from alignset.evaluate.validation import HarmonicMean
 from alignset.labels import UNREVIEWED
@@ -60,7 +60,7 @@ def bias(method, problem):
 
 def whole_batch(problem):
     """All training rows as one batch, and which of the unreviewed ones are wrong."""
-    rows = Rows.of([problem.train], multiple=1, kind=kind_of(problem), device="cpu")
+    rows = Rows.of([problem.train], multiple=1, kind=sizes_of(problem), device="cpu")
     batch = rows.everything(torch.zeros(1, dtype=torch.int64), FactTable())
     wrong = problem.train.y_seen != problem.truth
     outside = ~problem.train.reviewed

@@ -52,7 +52,7 @@ def table(tmp_path, frame):
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """Resample little."""
-    from alignset.report import model_facts as gathering
+    from alignset.report import gather as gathering
 
     measure, tipping = gathering.measure, gathering.tipping
     monkeypatch.setattr(gathering, "measure", lambda kept, **o: measure(kept, n_boot=20, **o))
