@@ -8,7 +8,7 @@ from problems import make_problem
 
 from alignset.engine import FixedLength, Trainer
 from alignset.engine.rows import FactTable, Rows
-from alignset.engine.train import kind_of
+from alignset.engine.train import sizes_of
 from alignset.methods import ELR, Standard
 from alignset.methods.base import Hyper
 from alignset.methods.elr import MARGIN, empty_memory
@@ -76,7 +76,7 @@ def test_the_memory_is_a_moving_average_outside_a_and_the_truth_on_a(n_classes):
 
 def test_training_writes_the_memory_and_keeps_it_on_the_simplex():
     problem = make_problem(60, n_classes=3)
-    rows = Rows.of([problem.train], multiple=1, kind=kind_of(problem), device="cpu")
+    rows = Rows.of([problem.train], multiple=1, kind=sizes_of(problem), device="cpu")
     facts, problem_row = FactTable(), torch.zeros(1, dtype=torch.int64)
     b = rows.everything(problem_row, facts)
     facts.row = {"memory": empty_memory(None, b, None).row["memory"]}

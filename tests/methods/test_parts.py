@@ -8,7 +8,7 @@ import torch
 from problems import make_problem
 
 from alignset.engine import Trainer
-from alignset.engine.rows import FactTable, Kind, Rows
+from alignset.engine.rows import FactTable, Sizes, Rows
 from alignset.methods import Parts
 from alignset.rows import Part
 from alignset.stack import cross_entropy
@@ -40,7 +40,7 @@ def many_rows(n, n_classes):
     y = np.arange(n) % n_classes
     part = Part(np.zeros((n, 1), np.float32), y, y, np.zeros_like(y))
     rows = Rows.of(
-        [part], multiple=1, kind=Kind(1, n_classes, 1), device="cpu", dtype=torch.float64
+        [part], multiple=1, kind=Sizes(1, n_classes, 1), device="cpu", dtype=torch.float64
     )
     return rows.everything(torch.zeros(1, dtype=torch.int64), FactTable())
 
