@@ -152,9 +152,9 @@ def test_figures_of_a_model_are_saved_beside_their_numbers(tmp_path, folder, cap
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (("{model}", "--claims", "c.py"), "--claims and --published go with a store"),
-        (("{model}", "--top", "3"), "--top and --show go with --table"),
-        (("{table}", "--table", "t.csv"), "go with a model folder, not a store"),
+        (("{model}", "--claims", "c.py"), "--claims and --published need a store"),
+        (("{model}", "--top", "3"), "--top and --show need --table"),
+        (("{table}", "--table", "t.csv"), "need a model folder, not a store"),
         (("{model}", "--table", "none.csv"), "none.csv"),
         (("{model}", "--table", "{table}", "--show", "twon"), "did you mean 'town'"),
         (("{empty}",), "is not a model folder: it has no manifest.json"),
