@@ -218,7 +218,7 @@ def test_small_groups_are_named_and_left_out_of_the_comparison():
     frame.loc[0, "sex"] = "x"
     frame.loc[[1, 2, 3], "sex"] = "y"
     fitted = fit(frame)
-    assert "group 'x' has one row; nothing can be said of it." in fitted.notes
+    assert "group 'x' has one row; nothing can be said about it." in fitted.notes
     assert (
         "group 'y' has fewer than 5 reviewed rows of some class and was left out of the comparison."
     ) in fitted.notes
@@ -235,7 +235,7 @@ def test_groups_that_all_lack_a_class_are_compared_as_one():
     assert fitted.comparison.groups_left_out == ("f", "m")
     assert fitted.notes == (
         "no group has 5 reviewed rows of every class, so models were compared on all rows as one "
-        "group, and how even they are was not judged.",
+        "group, and differences between groups were not judged.",
     )
 
 
