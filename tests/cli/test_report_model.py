@@ -120,7 +120,7 @@ def test_a_table_without_true_labels_falls_back_on_the_training_data(
     frame.drop(columns=["reviewed", "probability"]).to_csv(table, index=False)
     assert run(capsys, folder, "--table", table, "-o", out)[0] == 0
     html = out.read_text(encoding="utf-8")
-    assert "noise rates are those of the training data" in html
+    assert "noise rates are from the training data" in html
     assert "not the training data" in html
     assert "Verdict on the reviewed rows" not in html
     assert len(doubtful(html)[1]) == 20

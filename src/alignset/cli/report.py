@@ -58,9 +58,9 @@ def command(
     For a STORE, every experiment is plotted with mean and standard deviation over seeds. With
     --claims, the published values appear beside ours and every claim gets a verdict.
 
-    For a MODEL folder, the file shows noise rates, how accurate and how fair the model is, whether
-    a simpler one would do, what would change that, and a model card. With --table, it also lists
-    the most doubtful labels: id, observed label, confidence, and any columns named by --show.
+    For a MODEL folder, the file shows noise rates, how good the model is, how even across groups,
+    whether a simpler one would do, what would change that, and a model card. With --table, it also
+    lists the most doubtful labels: id, observed label, confidence, and the columns named by --show.
 
     Nothing is trained; the same input gives the same file.
     """

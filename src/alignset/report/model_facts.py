@@ -1,4 +1,4 @@
-"""What the page of a model is told: gathered from its folder, and a table where one is given."""
+"""The facts on a model's page, gathered from its folder and from a table if one is given."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from alignset.tables.files import check_columns, hash_file, read_table
 from alignset.tables.preprocess import Matrix
 
 WAYS = {"observed": "on observed labels", "reviewed": "on reviewed rows", "corrected": "corrected"}
-"""How a thing was measured -> how a reader is told."""
+"""How a score was measured -> what the reader is told."""
 
 COUNTS, NUMBERS = ["rows", "reviewed", "wrong"], ["rate", "low", "high", "model_rate"]
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Held-out predictions, measured three ways; frames as ``alignset.model.measures`` has them."""
+    """Held-out predictions, measured three ways; frames are as in ``alignset.model.measures``."""
 
     n_rows: int  # held-out reviewed rows
     by_design: bool  # whether the correction knows selection probabilities
@@ -38,25 +38,25 @@ class Measured:
     roc: pd.DataFrame
     odds: pd.DataFrame
     calibration: pd.DataFrame
-    corrected_method: str  # recommended when rows count as many as they stand for
+    corrected_method: str  # recommended when rows are weighted by the rows they stand for
     tipping: pd.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFacts:
-    """Everything a report of a model is made from."""
+    """Everything that goes into a report on a model."""
 
     manifest: Mapping[str, Any]  # what the model folder says about itself
     classes: Sequence[str]
     rates: pd.DataFrame  # group, rows, reviewed, wrong, rate, low, high, model_rate; NaN: not known
     weighted: bool  # whether the rates are weighted by selection probability
     level: pd.DataFrame  # as alignset.fitting.tipping.level_rates returns it
-    titles: Mapping[str, str]  # method -> what to call it
-    measured: Measured | None = None  # None where models could not be compared
+    titles: Mapping[str, str]  # method -> its title
+    measured: Measured | None = None  # None if models could not be compared
     verdict: Verdict | None = None  # on the reviewed rows of a table
     cautions: Sequence[str] = ()  # what its audit notes
     doubtful: pd.DataFrame | None = None  # id, observed label, confidence, columns asked for
-    table: Sequence[tuple[str, str]] = ()  # (term, text) about the table that was looked at
+    table: Sequence[tuple[str, str]] = ()  # (term, text) about the table that was checked
     command: str = ""  # how the report was made
 
     @property
@@ -71,18 +71,18 @@ class ModelFacts:
 
     @property
     def comparison(self) -> Mapping[str, Any] | None:
-        """How models compared, if they were."""
+        """How the models compared, if they were."""
         return self.manifest.get("comparison")
 
     def title(self, method: str) -> str:
-        """Name a method to a reader."""
+        """Return a method's name for the reader."""
         return self.titles.get(method, method)
 
 
 def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -> ModelFacts:
-    """Load a model folder, check the labels of a table where one is given, and measure.
+    """Load a model folder, check the labels of a table if one is given, and measure.
 
-    Its ``top`` doubtful rows are listed, with the columns to ``show``.
+    The table's ``top`` most doubtful rows are listed, with the columns to ``show``.
     """
     model = load_model(folder)
     seed = int(model.manifest.get("seed") or 0)
@@ -115,7 +115,7 @@ def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -
 
 
 def trained_rates(model: Model) -> pd.DataFrame:
-    """Return the noise rates that the folder has: as an audit's, NaN where one is not known."""
+    """Return the noise rates in the folder, in the form of an audit's; NaN if unknown."""
     known = model.manifest.get("noise_rates") or {}
     frame = pd.DataFrame([{"group": group, **rate} for group, rate in known.items()])
     frame = frame.rename(columns={"modelled": "model_rate"})
@@ -130,8 +130,8 @@ def trained_rates(model: Model) -> pd.DataFrame:
 def _read(model: Model, path: Path, show: Sequence[str]) -> pd.DataFrame:
     if isinstance(model.preprocessing, Matrix):
         raise ValueError(
-            "the model was trained on a matrix, not on a table, so --table cannot be read with it; "
-            "leave it out."
+            "the model was trained on a matrix, not on a table, so it cannot read --table; leave "
+            "that option out."
         )
     frame = read_table(path)
     check_columns(frame, show)
@@ -139,13 +139,13 @@ def _read(model: Model, path: Path, show: Sequence[str]) -> pd.DataFrame:
 
 
 def _told(model: Model, path: Path, frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Say which table it was."""
+    """Return facts about the table."""
     digest, truth = hash_file(path), model.columns.truth
     known = digest == (model.manifest.get("data") or {}).get("sha256")
     same = "the training data" if known else "not the training data"
-    told = [("Table looked at", f"{path.name}, {same}"), ("SHA-256 of the table", digest)]
+    told = [("Table checked", f"{path.name}, {same}"), ("SHA-256 of the table", digest)]
     if truth not in frame:
-        none = f"The table has no column {truth!r}: noise rates are those of the training data."
+        none = f"The table has no column {truth!r}: noise rates are from the training data."
         told.append(("True labels", none))
     return told
 
@@ -153,7 +153,7 @@ def _told(model: Model, path: Path, frame: pd.DataFrame) -> list[tuple[str, str]
 def most_doubtful(
     ranked: pd.DataFrame, frame: pd.DataFrame, top: int, show: Sequence[str]
 ) -> pd.DataFrame:
-    """List rows nobody reviewed: id, observed label, confidence, and what was asked for."""
+    """List rows nobody reviewed: id, observed label, confidence, and the columns to show."""
     id_ = str(ranked.columns[0])
     rows = ranked[ranked["reviewed"].isna()].head(top)
     shown = rows[[id_, "observed", "confidence"]].copy()
@@ -182,7 +182,7 @@ def _measured(kept: Evaluation, seed: int) -> Measured:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Write a share in per cent."""
+    """Format a share as a percentage."""
     return f"{100 * share:.{digits}f} %"
 
 
