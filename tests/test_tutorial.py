@@ -87,7 +87,7 @@ def test_a_data_set_without_observed_labels_is_not_written(tmp_path, capsys):
     out = tmp_path / "adult.csv"
     assert main(["data", "table", "adult", "-o", str(out)]) == 1
     assert capsys.readouterr().err == (
-        "error: adult has no observed labels of its own; nhanes has.\n"
+        "error: adult does not have its own observed labels; use nhanes.\n"
     )
     assert not out.exists()
 

@@ -131,11 +131,11 @@ def test_nothing_is_written_over_without_asking(capsys, tmp_path, folder, table,
     ("argv", "code", "said"),
     [
         (["--truth", "true"], 1, "the table has no column 'true'; it has pid, sex, age, told,"),
-        (["--next", "999"], 1, "next must lie in 1 to "),
-        (["--sheet", "next.csv"], 2, "--sheet goes with --next N."),
-        (["--next", "5", "--label-studio", "t.json"], 2, "--label-studio goes with --sheet."),
+        (["--next", "999"], 1, "next must be from 1 to "),
+        (["--sheet", "next.csv"], 2, "--sheet needs --next N."),
+        (["--next", "5", "--label-studio", "t.json"], 2, "--label-studio needs --sheet."),
         (["--next", "-1"], 2, "--next must not be negative."),
-        (["-o", "ranked.xlsx"], 1, "ranked.xlsx is of no known format"),
+        (["-o", "ranked.xlsx"], 1, "ranked.xlsx has no known format"),
     ],
 )
 def test_mistakes_are_told_and_leave_no_file(capsys, tmp_path, folder, table, argv, code, said):

@@ -22,7 +22,7 @@ def test_a_model_is_exported_once(model, tmp_path, capsys):
     path = tmp_path / "m.onnx"
     code, out, err = run(capsys, "export", model, "--onnx", path)
     assert (code, err) == (0, "")
-    assert out.startswith(f"{path}: probabilities of onnxruntime differ by at most ")
+    assert out.startswith(f"{path}: onnxruntime's probabilities differ by at most ")
     code, _, err = run(capsys, "export", model, "--onnx", path)
     assert (code, err) == (1, f"error: {path} exists; name another file, or pass --overwrite.\n")
     assert run(capsys, "export", model, "--onnx", path, "--overwrite")[0] == 0

@@ -98,7 +98,7 @@ def test_a_group_that_nobody_reviewed_has_no_rate(tmp_path, capsys):
         (["--group", "z"], "make 150 groups, more than 50"),
         (["--device", "cuda"], "there is no CUDA device; pass --device cpu."),
         (["--ignore", "nix"], "the table has no column 'nix'"),
-        (["--id", "told"], "column 'told' is named as label and as id"),
+        (["--id", "told"], "column 'told' is given as label and as id"),
     ],
 )
 def test_bad_options_are_refused_and_nothing_is_written(tmp_path, capsys, change, said):
@@ -117,12 +117,12 @@ def test_bad_options_are_refused_and_nothing_is_written(tmp_path, capsys, change
         (lambda f: f.assign(reviewed=f["told"].where(f.index > 0, "?")),
          "column 'reviewed' holds '?' in data row 1, which is no known label"),
         (lambda f: f.assign(reviewed=np.where(f["x"] > 0, "yes", "no")),
-         "all 150 rows are reviewed, so the observed labels have nothing to add"),
+         "all 150 rows are reviewed, so the observed labels add nothing"),
         (lambda f: f.assign(z=f["z"].where(f.index > 0, np.inf)),
          "column 'z' holds inf in data row 1; it takes finite numbers"),
         (lambda f: f.assign(z=f["z"].astype(str).where(f.index > 0, "tall")),
          "column 'z' holds numbers in 149 of 150 rows but text in the others, first 'tall'"),
-        (lambda f: f.assign(copy=f["told"]), "column 'copy' says the same as the label column"),
+        (lambda f: f.assign(copy=f["told"]), "column 'copy' repeats the label column"),
     ],
 )  # fmt: skip
 def test_bad_tables_are_refused_and_nothing_is_written(tmp_path, capsys, spoil, said):

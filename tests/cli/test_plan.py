@@ -67,7 +67,7 @@ def test_the_exact_interval_asks_for_more(capsys, table):
         (["--label", "obz"], 1, "has no column 'obz'; did you mean 'obs'? it has sex, obs."),
         (["--label", "obs", "--guess", "x"], 2, "write --guess 0.2, or --guess no=0.1"),
         (["--label", "obs", "--precision", "5"], 1, "precision must lie in (0, 0.5), got 5.0"),
-        (["--label", "obs", "--budget", "999"], 1, "budget must lie in 1 to 501 (all rows), got"),
+        (["--label", "obs", "--budget", "999"], 1, "budget must be from 1 to 501 (all rows), got"),
         ([], 2, "Missing option '--label'"),
     ],
 )

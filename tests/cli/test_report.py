@@ -106,7 +106,7 @@ def test_no_store_an_empty_store_and_another_file_are_refused(tmp_path, capsys):
     empty.touch()
     code, _, err = run(capsys, empty, "-o", tmp_path / "r.html")
     assert (code, err) == (
-        *(1, f"error: {empty} holds no cell yet; fill it with `alignset run SPEC`.\n"),
+        *(1, f"error: {empty} has no results yet; fill it with `alignset run SPEC`.\n"),
     )
     (tmp_path / "text").write_text("x" * 2000, encoding="utf-8")
     code, _, err = run(capsys, tmp_path / "text", "-o", tmp_path / "r.html")

@@ -120,7 +120,7 @@ def test_a_table_without_true_labels_falls_back_on_the_training_data(
     frame.drop(columns=["reviewed", "probability"]).to_csv(table, index=False)
     assert run(capsys, folder, "--table", table, "-o", out)[0] == 0
     html = out.read_text(encoding="utf-8")
-    assert "noise rates are those of the training data" in html
+    assert "noise rates are from the training data" in html
     assert "not the training data" in html
     assert "Verdict on the reviewed rows" not in html
     assert len(doubtful(html)[1]) == 20
@@ -152,9 +152,9 @@ def test_figures_of_a_model_are_saved_beside_their_numbers(tmp_path, folder, cap
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (("{model}", "--claims", "c.py"), "--claims and --published go with a store"),
-        (("{model}", "--top", "3"), "--top and --show go with --table"),
-        (("{table}", "--table", "t.csv"), "go with a model folder, not a store"),
+        (("{model}", "--claims", "c.py"), "--claims and --published need a store"),
+        (("{model}", "--top", "3"), "--top and --show need --table"),
+        (("{table}", "--table", "t.csv"), "need a model folder, not a store"),
         (("{model}", "--table", "none.csv"), "none.csv"),
         (("{model}", "--table", "{table}", "--show", "twon"), "did you mean 'town'"),
         (("{empty}",), "is not a model folder: it has no manifest.json"),

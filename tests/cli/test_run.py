@@ -19,9 +19,9 @@ def place(tmp_path, monkeypatch):
 
 def test_run_trains_what_is_missing_and_status_tells(place, capsys):
     code, out, _ = run(capsys, "run", "tiny.toml", "--jobs", 1)
-    assert (code, out) == (0, "results/alignset.sqlite: 4 cells trained, 0 were there\n")
+    assert (code, out) == (0, "results/alignset.sqlite: 4 cells trained, 0 already there\n")
     code, out, _ = run(capsys, "run", "tiny.toml", "--jobs", 1)
-    assert (code, out) == (0, "results/alignset.sqlite: 0 cells trained, 4 were there\n")
+    assert (code, out) == (0, "results/alignset.sqlite: 0 cells trained, 4 already there\n")
     code, out, _ = run(capsys, "status", "results/alignset.sqlite")
     assert code == 0
     assert out.splitlines()[1].split() == ["tiny", "tiny", "toy", "4", "0", "0.00"]
@@ -60,7 +60,7 @@ def test_a_wrong_spec_is_one_line(place, capsys):
     ("options", "said"),
     [
         (("--engine", "dask"), "--engine dask needs --address"),
-        (("--address", "tcp://x:1"), "--address goes with --engine dask"),
+        (("--address", "tcp://x:1"), "--address needs --engine dask"),
         (("--jobs", "0"), "0 is not in the range"),
     ],
 )

@@ -78,7 +78,7 @@ def test_nothing_is_written_over_without_asking(capsys, tmp_path, table, made):
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["--n", "999"], "n must lie in 1 to 100 (the rows not yet reviewed), got 999."),
+        (["--n", "999"], "n must be from 1 to 100 (the rows not yet reviewed), got 999."),
         (["--n", "5", "--label", "obz"], "the table has no column 'obz'; did you mean 'obs'?"),
         (["--n", "5", "--id", "sex"], "column 'sex' holds 'f' more than once"),
         (["--n", "5", "--show-label"], "show_label needs label, the column to show."),
@@ -94,7 +94,7 @@ def test_mistakes_leave_no_file(capsys, tmp_path, table, argv, said):
 def test_a_sheet_has_to_be_text(capsys, tmp_path, table):
     code, _, err = run(capsys, "sample", table, "--n", 5, "-o", tmp_path / "s.parquet")
     assert code == 1
-    assert err == "error: s.parquet must end in .csv or .tsv: reviewers fill the sheet in.\n"
+    assert err == "error: s.parquet must end in .csv or .tsv, which reviewers can fill in.\n"
 
 
 def test_an_unknown_answer_leaves_no_table(capsys, tmp_path, table):
@@ -104,7 +104,7 @@ def test_an_unknown_answer_leaves_no_table(capsys, tmp_path, table):
     rows.assign(reviewed="maybe").to_csv(sheet, index=False)
     code, _, err = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)
     assert code == 1
-    assert "was reviewed as 'maybe'; accepted are 'no', 'yes', 'cannot tell' or nothing." in err
+    assert "was reviewed as 'maybe'; answer 'no', 'yes' or 'cannot tell', or leave it empty." in err
     assert not out.exists()
     out.write_text("mine")
     code, _, err = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)

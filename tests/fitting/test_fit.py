@@ -218,7 +218,7 @@ def test_small_groups_are_named_and_left_out_of_the_comparison():
     frame.loc[0, "sex"] = "x"
     frame.loc[[1, 2, 3], "sex"] = "y"
     fitted = fit(frame)
-    assert "group 'x' has one row; nothing can be said of it." in fitted.notes
+    assert "group 'x' has one row; nothing can be said about it." in fitted.notes
     assert (
         "group 'y' has fewer than 5 reviewed rows of some class and was left out of the comparison."
     ) in fitted.notes
@@ -235,7 +235,7 @@ def test_groups_that_all_lack_a_class_are_compared_as_one():
     assert fitted.comparison.groups_left_out == ("f", "m")
     assert fitted.notes == (
         "no group has 5 reviewed rows of every class, so models were compared on all rows as one "
-        "group, and how even they are was not judged.",
+        "group, and differences between groups were not judged.",
     )
 
 
@@ -275,8 +275,8 @@ def test_reviews_drawn_with_unequal_probabilities_are_weighted():
     assert rate["rate"] == pytest.approx(np.average(wrong, weights=1 / chance[rows]))
     frame.loc[4, "probability"] = 0
     assert refused(frame, probability="probability") == (
-        "column 'probability' holds 0.0 in data row 5; a reviewed row has a "
-        "probability in (0, 1] of having been chosen."
+        "column 'probability' holds 0.0 in data row 5; a reviewed row needs a "
+        "selection probability in (0, 1]."
     )
 
 
@@ -290,7 +290,7 @@ def test_labels_that_cannot_be_learned_from_are_refused():
         "observed label, so drop those rows."
     )
     assert refused(frame.assign(told=np.arange(240) // 2)) == (
-        "column 'told' has 120 different values; a label has at most 20 classes."
+        "column 'told' has 120 different values; a label can have at most 20 classes."
     )
     assert refused(frame.assign(told=frame["x"])).startswith("column 'told' holds ")
 
@@ -308,11 +308,11 @@ def test_no_row_reviewed_and_every_row_reviewed_are_refused():
     frame = table()
     assert refused(frame.assign(reviewed=None)) == (
         "no row is reviewed: column 'reviewed' is empty; draw rows to review with `alignset "
-        "sample`, and write what the reviewers find into that column."
+        "sample`, and enter what the reviewers find in that column."
     )
     whole = table(reviewed=240)
     assert refused(whole) == (
-        "all 240 rows are reviewed, so the observed labels have nothing to add; pass --method "
+        "all 240 rows are reviewed, so the observed labels add nothing; pass --method "
         "alignment_only, or fit any classifier on the true labels."
     )
     fit(whole, method="alignment_only")
@@ -328,7 +328,7 @@ def test_groups_that_cannot_be_used_are_refused():
     frame = table()
     frame["age"] = np.arange(240) % 70
     assert refused(frame, groups=["age"]) == (
-        "'age' make 70 groups, more than 50; put values into ranges or leave a group column out."
+        "'age' make 70 groups, more than 50; group values into ranges or leave out a group column."
     )
 
 

@@ -8,7 +8,7 @@ import torch
 from problems import make_problem
 
 from alignset.engine import Trainer
-from alignset.engine.rows import FactTable, Sizes, Rows
+from alignset.engine.rows import FactTable, Rows, Sizes
 from alignset.methods import Parts
 from alignset.rows import Part
 from alignset.stack import cross_entropy

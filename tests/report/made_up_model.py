@@ -78,7 +78,7 @@ def facts(groups=("f", NASTY), **changes):
         ),
         "cautions": ["a note"],
         "doubtful": pd.DataFrame({"pid": [7], "observed": ["yes"], "confidence": [0.02]}),
-        "table": [("Table looked at", "table.csv")],
+        "table": [("Table checked", "table.csv")],
         "command": "alignset report model",
     }
     return ModelFacts(**(options | changes))

@@ -22,7 +22,7 @@ def test_every_question_has_its_section():
     assert [section.title for section in model_page(facts()).sections] == [
         "At a glance",
         "What was learned about the labels",
-        "How good and how even the model is",
+        "How good the model is, and how even across groups",
         "Would a simpler model do?",
         "What would change the conclusion",
         "Model card",
@@ -34,7 +34,7 @@ def test_every_question_has_its_section():
 def test_what_was_found_is_said(html):
     text = unescape(html)
     for said in (
-        "30.0\u00a0% (22.0\u00a0% to 40.0\u00a0%) are wrong",
+        "30.0\u00a0% (22.0\u00a0% to 40.0\u00a0%) of the labels are wrong",
         "The intervals do not overlap.",
         "Keep it.",
         "on observed labels",
@@ -43,10 +43,10 @@ def test_what_was_found_is_said(html):
         "Verdict on the reviewed rows: amber",
         "Few rows.",
         "the group would be level with",
-        "with every row counting as many as it stands for",
+        "with every row weighted by the rows it stands for",
         "The model is told 'sex'.",
         "'pid' was left out.",
-        "Left out, for too few reviewed rows of some class: 'tiny'.",
+        "Left out because some class has too few reviewed rows: 'tiny'.",
         "ab" * 32,
         "cd" * 32,
         "alignset fit table.csv --label told",
@@ -76,7 +76,7 @@ def test_every_metric_is_there_three_ways():
 def test_without_probabilities_the_correction_says_what_it_assumes():
     page = model_page(facts(measured=measured(by_design=False), weighted=False)).html()
     assert "Selection probabilities are not known, so a row stands for" in page
-    assert "reviewed rows count as drawn at random" in page
+    assert "reviewed rows are treated as drawn at random" in page
 
 
 def test_a_model_nothing_is_known_of_still_gets_its_page():
@@ -89,7 +89,7 @@ def test_a_model_nothing_is_known_of_still_gets_its_page():
     page = model_page(facts(manifest=bare, rates=known, table=(), **nothing))
     html = page.html()
     for said in (
-        "No reviewed row is known",
+        "No reviewed rows are known",
         "nothing can be said here",
         "Models were not compared",
         "nothing to tip",
@@ -118,8 +118,8 @@ def test_several_classes_are_told_apart_from_two():
 def test_a_group_with_hardly_a_review_is_not_named_at_a_glance():
     known = rates(("f", "m")).assign(reviewed=[140, 1])
     html = model_page(facts(rates=known)).html()
-    assert "Of the labels of group &#39;f&#39;, 10.0" in html
-    assert "; of group" not in html
+    assert "In group &#39;f&#39;, 10.0" in html
+    assert "; in group" not in html
 
 
 def test_a_tipping_point_is_named():
@@ -133,8 +133,8 @@ def test_a_tipping_point_is_named():
     object.__setattr__(found, "tipping", tips)
     object.__setattr__(found, "corrected_method", "standard")
     html = model_page(facts(measured=found)).html()
-    assert "If about 25.0\u00a0% or more were, Standard would be recommended." in html
-    assert "The recommendation would be the same if as few as 1.0\u00a0% were." in html
+    assert "If about 25.0\u00a0% or more of them were, Standard would be recommended." in html
+    assert "The recommendation would be the same if as few as 1.0\u00a0% of them were." in html
     assert "The recommendation is not firm" in html
 
 

@@ -224,10 +224,10 @@ def test_a_model_that_contradicts_the_reviews_is_noted(table):
     (note,) = audit(Cynic(), reviewed(table), random_state=0).notes
     assert note == (
         "the model's own noise rate is outside the interval (0.95 in group 'f', 0.95 in group "
-        "'m'): its confidence ranks rows, but is no probability"
+        "'m'): its confidence ranks rows, but is not a probability"
     )
     unknown = look(table.assign(reviewed=table["true"].where(table["pid"] % 4 == 0))).notes
-    assert unknown[0].startswith("selection probabilities are not known")
+    assert unknown[0].startswith("selection probabilities are unknown")
 
 
 def test_columns_can_be_named_anew(table):
@@ -271,7 +271,7 @@ def test_the_same_seed_gives_the_same_audit(table):
             {},
             "column 'obs' has one class, 'no', in all 600 rows; a label needs at least two.",
         ),
-        ({}, {"next_rows": 601}, "next must lie in 1 to 600 (the open rows), got 601."),
+        ({}, {"next_rows": 601}, "next must be from 1 to 600 (the open rows), got 601."),
         (
             {},
             {"next_rows": 5, "floor": 25},
@@ -285,8 +285,8 @@ def test_the_same_seed_gives_the_same_audit(table):
         (
             {"probability": 20.0},
             {},
-            "column 'probability' must hold selection probabilities in (0, 1], empty "
-            "for rows that were on no sheet; rename it if it is something else.",
+            "column 'probability' must hold selection probabilities in (0, 1], and be "
+            "empty in rows that were not on a sheet; rename it if it is something else.",
         ),
     ],
 )

@@ -77,7 +77,7 @@ def test_even_gives_every_group_the_same():
         (
             [3, 4, 5],
             2,
-            "cannot draw 2 rows from 3 group x label cells; take at least one of each, 3, or use "
+            "cannot draw 2 rows from 3 group x label cells; draw at least 3, one from each, or use "
             "fewer groups.",
         ),
     ],

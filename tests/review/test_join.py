@@ -93,19 +93,19 @@ def test_from_sheet_to_table_and_back_through_files(tmp_path, suffix):
         (
             reviews({"0": "maybe"}),
             {},
-            "row '0' of the sheet was reviewed as 'maybe'; accepted are '0', '1', "
-            "'cannot tell' or nothing.",
+            "row '0' of the sheet was reviewed as 'maybe'; answer '0', '1' or "
+            "'cannot tell', or leave it empty.",
         ),
         (
             reviews({"99": "1"}),
             {},
-            "the sheet has a row with row '99', which the table does not have; join the "
+            "the sheet has a row with row '99', but the table does not; join the "
             "sheet to the table it was drawn from.",
         ),
         (
             reviews({"99": "1"}, "pid"),
             {},
-            "the sheet has a row with pid '99', which the table does not have; join the "
+            "the sheet has a row with pid '99', but the table does not; join the "
             "sheet to the table it was drawn from.",
         ),
         (reviews({"0": "1"}, "name"), {}, "the table has no column 'name'; it has pid, obs, sex."),
@@ -117,8 +117,8 @@ def test_from_sheet_to_table_and_back_through_files(tmp_path, suffix):
         (
             reviews({"0": "f"}),
             {"truth": "sex"},
-            "row '0' of the sheet was reviewed as 'f'; accepted are '0', '1', 'cannot "
-            "tell' or nothing.",
+            "row '0' of the sheet was reviewed as 'f'; answer '0', '1' or 'cannot "
+            "tell', or leave it empty.",
         ),
         (
             reviews({"0": "1"}),

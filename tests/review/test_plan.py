@@ -125,8 +125,8 @@ def test_a_group_too_small_is_warned_about():
     made = plan(table(f_no=500, f_yes=500, m_no=1), label="obs", group="sex")
     (said,) = made.warnings
     assert said == (
-        "group 'm' has one row: reviewing all of them tells how many of these labels are wrong, "
-        "but leaves 0.40 either way for new rows of the group; say nothing about it, or join it "
+        "group 'm' has one row: reviewing them all shows how many of these labels are wrong, "
+        "but leaves 0.40 either way for new rows of the group; say nothing about it, or merge it "
         "with another group."
     )
     assert made.groups["needed"][1] == 1
@@ -141,7 +141,7 @@ def test_the_paper_is_cited_with_its_findings():
     assert size.startswith(
         "100 of 4500 rows is an alignment set of 2.2%; in Tjandra & Wiens (2023)"
     )
-    assert "noticeably worse at 3% or lower" in size
+    assert "noticeably worse at 3% or less" in size
     assert "20% to 80%" in bias
     assert bias.endswith(": 'f' is 89% of this one, 'm' is 11% of this one.")
     even_made = plan(BIG, label="obs", group="sex", budget=100, allocation=even)
@@ -165,14 +165,14 @@ def test_several_groups_mean_their_intersections():
         ({"guess": 20}, "guess must lie in (0, 1), got 20; write 0.2 for 20 %."),
         (
             {"guess": {"no": 0.1}},
-            "guess has the labels 'no' but the table has 'no', 'yes'; give one rate for "
+            "guess names the labels 'no' but the table has 'no', 'yes'; give one rate for "
             "each, or one for all.",
         ),
-        ({"budget": 5000}, "budget must lie in 1 to 4500 (all rows), got 5000."),
+        ({"budget": 5000}, "budget must be from 1 to 4500 (all rows), got 5000."),
         (
             {"budget": 3},
-            "cannot draw 3 rows from 4 group x label cells; take at least one of each, "
-            "4, or use fewer groups.",
+            "cannot draw 3 rows from 4 group x label cells; draw at least 4, one "
+            "from each, or use fewer groups.",
         ),
         ({"floor": -1}, "floor must not be negative, got -1."),
     ],

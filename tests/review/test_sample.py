@@ -107,17 +107,17 @@ def test_rows_that_are_known_or_were_drawn_are_left_out():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"n": 401}, "n must lie in 1 to 400 (the rows not yet reviewed), got 401."),
-        ({"n": 0}, "n must lie in 1 to 400 (the rows not yet reviewed), got 0."),
+        ({"n": 401}, "n must be from 1 to 400 (the rows not yet reviewed), got 401."),
+        ({"n": 0}, "n must be from 1 to 400 (the rows not yet reviewed), got 0."),
         (
             {"n": 3},
-            "cannot draw 3 rows from 4 group x label cells; take at least one of each, "
-            "4, or use fewer groups.",
+            "cannot draw 3 rows from 4 group x label cells; draw at least 4, one "
+            "from each, or use fewer groups.",
         ),
         (
             {"id": "sex"},
-            "column 'sex' holds 'f' more than once; an id names one row. Leave it out "
-            "to use the position in the table.",
+            "column 'sex' holds 'f' more than once; an id must identify one row: leave it "
+            "out to use the position in the table.",
         ),
         (
             {"id": "pidd"},
@@ -149,12 +149,12 @@ def test_bad_options_are_refused(options, said):
         (
             TABLE.rename(columns={"pid": "wave"}).assign(wave=None),
             {"show": ["wave"]},
-            "cannot show column 'wave': a sheet has a column of that name.",
+            "cannot show column 'wave': the sheet has its own.",
         ),
         (
             TABLE.rename(columns={"pid": "stratum"}),
             {"id": "stratum"},
-            "the id column cannot be 'stratum': a sheet has a column of that name.",
+            "the id column cannot be 'stratum': the sheet has its own.",
         ),
         (
             TABLE.assign(obs="no"),

@@ -133,23 +133,23 @@ def test_tasks_nobody_answered_can_be_read(tmp_path, sheet):
         (
             "s.csv",
             HEADER + "1,1,1,0.5,yes\n1,1,1,0.5,no\n",
-            "{} has two answers for row '1', 'yes' and 'no'; settle on one.",
+            "{} has two answers for row '1', 'yes' and 'no'; keep one.",
         ),
         (
             "s.json",
             "{",
-            "{} is no JSON: Expecting property name enclosed in double quotes: line 1 "
+            "{} is not JSON: Expecting property name enclosed in double quotes: line 1 "
             "column 2 (char 1).",
         ),
-        ("s.json", "{}", "{} is no Label Studio export; that is a list of tasks."),
-        ("s.json", "[]", "{} is no Label Studio export; that is a list of tasks."),
+        ("s.json", "{}", "{} is not a Label Studio export, which is a list of tasks."),
+        ("s.json", "[]", "{} is not a Label Studio export, which is a list of tasks."),
         (
             "s.json",
             '[{"data": {"text": "x"}}]',
-            "{} holds a task that `alignset sample` did not write; it has no row, "
-            "id_column, stratum, wave or probability.",
+            "{} has a task that `alignset sample` did not write: row, id_column, "
+            "stratum, wave or probability is missing.",
         ),
-        ("s.xlsx", "x", "s.xlsx is no review sheet; sheets end in .csv, .tsv or .json."),
+        ("s.xlsx", "x", "s.xlsx is not a review sheet; sheets end in .csv, .tsv or .json."),
     ],
 )
 def test_what_is_no_sheet_is_refused(tmp_path, name, text, said):

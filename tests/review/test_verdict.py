@@ -52,16 +52,16 @@ def test_green_has_no_reason():
          "the reviewed rows of group 'f' are worth 12 random ones: its noise rate is 0.14 to 0.28",
          "review 10 more random rows of group 'f'."),
         ([rate(rows=10_000)], [], [], "amber",
-         "1.0% of the rows are reviewed; the two-stage method was noticeably worse at 3% or lower "
+         "1.0% of the rows are reviewed; the two-stage method was noticeably worse at 3% or less "
          "(Tjandra & Wiens 2023)",
          "review 201 more rows, drawn by `alignset sample`."),
         ([rate(rows=500), rate("m", rows=500, reviewed=15, wrong=2, effective_size=40.0)], [], [],
          "amber", "group 'm' is 50% of the rows but 13% of the reviewed ones",
          "review 43 more random rows of group 'm'."),
         ([rate(wrong=0)], [], [], "amber",
-         "all 100 reviewed labels agree with the observed ones, so where labels are wrong cannot "
-         "be learned",
-         "review rows the model doubts: `alignset audit --next 50 --sheet next.csv`."),
+         "all 100 reviewed labels agree with the observed ones, so a model cannot learn where "
+         "labels are wrong",
+         "review rows that the model doubts: `alignset audit --next 50 --sheet next.csv`."),
     ],
 )  # fmt: skip
 def test_each_reason_has_its_colour_and_its_action(rates, tests, empty, colour, reason, action):

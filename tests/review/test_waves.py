@@ -21,8 +21,8 @@ def test_a_design_is_read_from_columns_as_text_or_numbers():
 @pytest.mark.parametrize("value", ["0", "1.2", "often", "-0.1"])
 def test_what_is_no_probability_is_refused(value):
     said = (
-        "column 'probability' must hold selection probabilities in (0, 1], empty for rows that "
-        "were on no sheet; rename it if it is something else."
+        "column 'probability' must hold selection probabilities in (0, 1], and be empty in rows "
+        "that were not on a sheet; rename it if it is something else."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         read_design(pd.DataFrame({"probability": [None, value]}))

@@ -69,7 +69,7 @@ def test_ctrl_c_gives_up_the_running_cohort_and_says_how_to_go_on(tmp_path, whol
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=LAST_LIMIT)
     assert running.returncode == 130, said
-    assert "the same command goes on from there" in said
+    assert "run the same command to resume" in said
     assert "Traceback" not in said
     run(load_grid(tmp_path, LONG), store, engine=Local(1), replicas=4)
     pd.testing.assert_frame_equal(results(store), whole)

@@ -48,7 +48,7 @@ def test_columns_that_are_not_there_or_play_two_parts_are_refused():
     for option in ("ignore", "categorical", "allow_leak"):
         assert refused(table(), **{option: ["agee"]}).startswith("the table has no column 'agee'")
     assert refused(table(), truth="told") == (
-        "column 'told' is named as label and as truth; a column has one part."
+        "column 'told' is given as label and as truth; a column has one role."
     )
 
 
@@ -63,7 +63,7 @@ def test_columns_that_are_not_there_or_play_two_parts_are_refused():
 def test_a_column_that_says_the_same_as_the_label_is_refused(copy):
     frame = table(diagnosis=copy)
     assert refused(frame) == (
-        "column 'diagnosis' says the same as the label column 'told', so a model would learn "
+        "column 'diagnosis' repeats the label column 'told', so a model would learn "
         "nothing else; pass --ignore diagnosis, or --allow-leak diagnosis if it will be known at "
         "prediction."
     )
@@ -74,7 +74,7 @@ def test_a_column_that_says_the_same_as_the_label_is_refused(copy):
 def test_a_column_that_says_the_same_as_the_truth_is_refused():
     frame = table(lab_value=lambda f: f["reviewed"].map({"no": 1, "yes": 2}).fillna(1))
     assert refused(frame).startswith(
-        "column 'lab_value' says the same as the label column 'reviewed', so a model"
+        "column 'lab_value' repeats the label column 'reviewed', so a model"
     )
     frame = table(reviewer=lambda f: f["reviewed"].notna().map({True: "ann", False: None}))
     assert refused(frame) == (
@@ -104,9 +104,9 @@ def test_identifiers_and_empty_columns_are_left_out_with_a_note():
     choice = choose(frame)
     assert choice.columns.features == ("age", "lab", "sex")
     assert choice.notes == (
-        "'seqn' is different in every row, as an identifier is, and was left out; name it with "
+        "'seqn' is different in every row, like an identifier, and was left out; name it with "
         "--id seqn, or keep it with --allow-leak seqn.",
-        "'name' is different in every row, as an identifier is, and was left out; name it with "
+        "'name' is different in every row, like an identifier, and was left out; name it with "
         "--id name, or keep it with --allow-leak name.",
         "'site' is the same in every row and was left out.",
         "'nothing' is missing in every row and was left out.",

@@ -68,14 +68,14 @@ def test_a_sas_transport_file_is_read(tmp_path):
     xpt(path, [61.0, 0.0, 70.5] * 10)
     assert read_table(path)["AGE"].tolist() == [61.0, 0.0, 70.5] * 10
     path.write_bytes(b"not SAS" * 99)
-    assert refused(path).startswith(f"{path} is damaged or no SAS transport file: ")
+    assert refused(path).startswith(f"{path} is damaged or not a SAS transport file: ")
 
 
 def test_no_such_file_no_such_format_no_rows(tmp_path):
     path = tmp_path / "t.csv"
     assert refused(path) == f"there is no file {path}."
     assert refused(tmp_path / "t.xlsx") == (
-        "t.xlsx is of no known format; tables end in .csv, .tsv, .parquet, .feather or .xpt (csv, "
+        "t.xlsx has no known format; tables end in .csv, .tsv, .parquet, .feather or .xpt (csv, "
         "tsv and xpt also with .gz)."
     )
     path.touch()
@@ -85,7 +85,7 @@ def test_no_such_file_no_such_format_no_rows(tmp_path):
     path.write_text("age,sex\n")
     assert refused(path) == f"{path} has columns but no rows."
     (tmp_path / "d.csv").mkdir()
-    assert refused(tmp_path / "d.csv") == f"{tmp_path / 'd.csv'} is a folder; name one table file."
+    assert refused(tmp_path / "d.csv") == f"{tmp_path / 'd.csv'} is a folder; give a table file."
 
 
 def test_columns_are_checked_by_name(tmp_path):
@@ -127,7 +127,7 @@ def test_duplicate_names_in_arrow_files(tmp_path):
             f"{path} has 2 columns named 'a'; give every column a name of its own."
         )
         path.write_bytes(b"PAR1 and then nothing")
-        assert refused(path).startswith(f"{path} is damaged or no {suffix} file: ")
+        assert refused(path).startswith(f"{path} is damaged or not a {suffix} file: ")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz"])

@@ -138,26 +138,26 @@ def test_values_of_another_kind_are_refused_with_their_row():
     made = fit_preprocessing(mixed(), kinds(mixed()))
     frame = mixed(3)
     assert refused(made, frame.assign(age=["61", "old", None])) == (
-        "column 'age' holds 'old' in data row 2; it takes finite numbers, or nothing where the "
+        "column 'age' holds 'old' in data row 2; it takes finite numbers, or nothing if the "
         "value is missing."
     )
     assert refused(made, frame.assign(lab=[1.0, 2.0, np.inf])) == (
-        "column 'lab' holds inf in data row 3; it takes finite numbers, or nothing where the "
+        "column 'lab' holds inf in data row 3; it takes finite numbers, or nothing if the "
         "value is missing."
     )
     assert refused(made, frame.assign(smoker=[True, "often", False])) == (
-        "column 'smoker' holds 'often' in data row 2; it takes true or false, or nothing where "
+        "column 'smoker' holds 'often' in data row 2; it takes true or false, or nothing if "
         "the value is missing."
     )
     assert refused(made, frame.assign(visit=["2020-01-01", "soon", None])) == (
         "column 'visit' holds 'soon' in data row 2; it takes dates such as 2020-01-31, or nothing "
-        "where the date is missing."
+        "if the date is missing."
     )
     assert refused(made, frame.drop(columns="lab")) == (
         "the table has no column 'lab'; it has age, smoker, told, race, answer, visit, when."
     )
     assert refused(made, frame.to_numpy()) == (
-        "this model reads a DataFrame with named columns, got ndarray."
+        "this model needs a DataFrame with named columns, got ndarray."
     )
 
 
@@ -167,7 +167,7 @@ def test_a_number_column_with_text_in_it_is_refused_and_codes_are_not():
         kind_of(values)
     assert str(caught.value) == (
         "column 'age' holds numbers in 30 of 31 rows but text in the others, first 'n/k' in data "
-        "row 31; correct it, leave it empty where nothing is known, or pass --ignore age."
+        "row 31; correct it, leave unknown values empty, or pass --ignore age."
     )
     with pytest.raises(ValueError, match="holds values of type list, such as "):
         kind_of(pd.Series([[1], [2]], name="x"))
@@ -179,10 +179,10 @@ def test_a_matrix_is_checked_and_passed_on():
     assert named.transform(frame).tolist() == [[1.0, 2.0]]
     assert from_data(json.loads(json.dumps(named.to_data()))) == named
     assert refused(named, np.zeros((2, 3))) == (
-        "this model reads a matrix of 2 columns, got shape (2, 3)."
+        "this model needs a matrix with 2 columns, got shape (2, 3)."
     )
     assert refused(named, [[1, np.nan]]) == (
-        "the matrix holds NaN or infinite values; this model takes neither."
+        "the matrix has NaN or infinite values; this model accepts neither."
     )
 
 

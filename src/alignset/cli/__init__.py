@@ -1,4 +1,4 @@
-"""The command line: ``alignset COMMAND``. Commands are imported only when they are called."""
+"""The command line: ``alignset COMMAND``. A command is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from importlib import import_module
 import click
 
 COMMANDS = {
-    "audit": ("alignset.cli.audit", "Find doubtful labels; say whether the reviewed rows will do."),
-    "cite": ("alignset.cli.cite", "Print BibTeX of methods, or of alignset."),
+    "audit": ("alignset.cli.audit", "Find doubtful labels; check that enough rows are reviewed."),
+    "cite": ("alignset.cli.cite", "Print BibTeX for methods, or for alignset."),
     "data": ("alignset.cli.data", "Get, find and check the data sets."),
-    "join": ("alignset.cli.join", "Add what reviewers found to the table."),
-    "plan": ("alignset.cli.plan", "Say how many rows to review, in which cells."),
-    "export": ("alignset.cli.export", "Write a model folder as ONNX, checked with onnxruntime."),
+    "join": ("alignset.cli.join", "Add a filled-in review sheet to the table."),
+    "plan": ("alignset.cli.plan", "Work out how many rows to review in each group."),
+    "export": ("alignset.cli.export", "Export a model folder to ONNX and check the result."),
     "fit": ("alignset.cli.fit", "Train a model on a table with some reviewed rows."),
-    "predict": ("alignset.cli.predict", "Predict the true label of a table's rows."),
-    "report": ("alignset.cli.report", "Lay results out as one HTML file, claims checked."),
-    "run": ("alignset.cli.run", "Train the experiments of TOML files, from where they were left."),
+    "predict": ("alignset.cli.predict", "Predict the true label of each row of a table."),
+    "report": ("alignset.cli.report", "Present results or a model as one HTML file."),
+    "run": ("alignset.cli.run", "Run the experiments in TOML files, or resume them."),
     "sample": ("alignset.cli.sample", "Draw a review sheet with known selection probabilities."),
-    "status": ("alignset.cli.status", "Say what a store of results has, and what it misses."),
+    "status": ("alignset.cli.status", "Show which results a store has, and which are missing."),
     "methods": ("alignset.cli.methods", "List the methods and what they assume."),
 }
 """Command name -> module that defines ``command``, and its one-line help."""
 
 
 class LazyGroup(click.Group):
-    """A click group that imports a command's module when it is used, to start fast."""
+    """A click group that starts fast: it imports a command's module only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name every command."""
+        """Return the name of every command."""
         del ctx
         return sorted(COMMANDS)
 
@@ -55,7 +55,7 @@ def cli() -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return its exit code; errors a user can mend have no traceback."""
+    """Run the command line and return its exit code; errors users can fix show no traceback."""
     try:
         result = cli.main(args=argv, prog_name="alignset", standalone_mode=False)
     except click.exceptions.Abort:

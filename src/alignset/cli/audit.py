@@ -1,4 +1,4 @@
-"""``alignset audit``: doubtful labels, noise rates, and whether the reviewed rows will do."""
+"""``alignset audit``: doubtful labels, noise rates, and whether enough rows are reviewed."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from alignset.review.audit import Audit, audit
 from alignset.tables.files import check_output, read_table, write_table
 
 ASKED = ("label", "truth", "id", "next_rows", "floor", "show", "level", "rule", "random_state")
-"""Options that an audit takes as they are."""
+"""Options passed on to the audit unchanged."""
 
 
 @click.command("audit")
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
-@click.option("--label", metavar="COLUMN", help="Observed label; the model's if left out.")
-@click.option("--truth", metavar="COLUMN", help="True label; the model's if left out.")
+@click.option("--label", metavar="COLUMN", help="Observed label.  [default: the model's]")
+@click.option("--truth", metavar="COLUMN", help="True label.  [default: the model's]")
 @ask.group_option
 @ask.id_option
-@click.option("-o", "--out", type=ask.PATH, help="Write every row, ranked.")
-@click.option("--next", "next_rows", type=int, default=0, help="Propose N rows to review next.")
-@click.option("--sheet", type=ask.PATH, help="Where the proposed rows go.")
+@click.option("-o", "--out", type=ask.PATH, help="File for all rows, ranked.")
+@click.option("--next", "next_rows", type=int, default=0, help="Number of rows to review next.")
+@click.option("--sheet", type=ask.PATH, help="Review sheet for the proposed rows.")
 @ask.label_studio_option
 @ask.show_option
 @click.option(
-    "--floor", type=float, default=0.25, show_default=True, help="Share proposed at random."
+    "--floor", type=float, default=0.25, show_default=True, help="Share of them drawn at random."
 )
 @click.option("--top", type=int, default=10, show_default=True, help="Doubtful rows to print.")
 @ask.level_option
@@ -43,8 +43,8 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
     """Check the labels in TABLE with the MODEL folder.
 
     Ranks every row by the confidence that its observed label is right, estimates the noise rate of
-    each group from the reviewed rows (weighted, where their selection probabilities are there),
-    says whether the reviewed rows are like the others, and proposes what to review next.
+    each group from the reviewed rows (weighted, if their selection probabilities are known), says
+    whether the reviewed rows are like the others, and proposes what to review next.
     """
     _check_outputs(options)
     asked = {name: options[name] for name in ASKED}
@@ -65,13 +65,13 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
 
 
 def _check_outputs(options: dict[str, Any]) -> None:
-    """Refuse before any work is done."""
+    """Refuse options that do not fit together before any work is done."""
     if options["next_rows"] < 0:
         raise click.UsageError("--next must not be negative.")
     if options["sheet"] is not None and not options["next_rows"]:
-        raise click.UsageError("--sheet goes with --next N.")
+        raise click.UsageError("--sheet needs --next N.")
     if options["tasks"] is not None and options["sheet"] is None:
-        raise click.UsageError("--label-studio goes with --sheet.")
+        raise click.UsageError("--label-studio needs --sheet.")
     if options["out"] is not None:
         check_output(options["out"], overwrite=options["overwrite"])
     if options["sheet"] is not None:
@@ -99,7 +99,7 @@ TITLES = {
     "rate": "noise rate", "low": "from", "high": "to", "effective_size": "worth",
     "model_rate": "model says", "told_apart_auroc": "told apart",
 }  # fmt: skip
-"""Column of an audit's rates -> how it is headed."""
+"""Column of an audit's rates -> its heading."""
 
 
 def _print(found: Audit, top: int) -> None:
@@ -110,8 +110,8 @@ def _print(found: Audit, top: int) -> None:
     how = "weighted by selection probability" if weighted else "as if reviewed rows were random"
     ask.say(
         f"noise rate: share of observed labels that are wrong, {how}, {found.level:.0%} intervals; "
-        "worth: random rows it is as good as; told apart: AUROC of telling reviewed rows from "
-        "others, 0.5 if alike"
+        "worth: how many random rows they equal; told apart: AUROC of telling reviewed rows from "
+        "the others, 0.5 if alike"
     )
     for text in found.notes:
         ask.say(f"note: {text}")

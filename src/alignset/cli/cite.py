@@ -10,9 +10,9 @@ from alignset.methods.registry import REFERENCES, papers_of
 @click.command("cite")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def command(names: tuple[str, ...]) -> None:
-    """Print BibTeX entries of the papers behind methods, or of alignset itself.
+    """Print BibTeX entries for the papers behind methods, or for alignset itself.
 
-    NAME is a method as `alignset methods` lists it. Without one, the entries are this software
+    NAME is a method listed by `alignset methods`. Without a NAME, the entries are this software
     and the paper it grew from.
     """
     entries = [REFERENCES["alignset"], REFERENCES["tjandra2023"]]

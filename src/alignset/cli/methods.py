@@ -12,10 +12,10 @@ from alignset.methods.registry import METHODS, describe
 @click.command("methods")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def command(as_json: bool) -> None:
-    """List the methods: paper, year, what they assume, whether they use reviewed rows and groups.
+    """List the methods: paper, year, assumptions, and use of reviewed rows and groups.
 
-    "needs" reviewed rows: it cannot be trained without; "takes": it uses them where there are
-    some. Clean labels is no method: it is standard on a fully reviewed problem.
+    A method that "needs" reviewed rows cannot be trained without them; one that "takes" them uses
+    any there are. Clean labels is not a method: it is standard on a fully reviewed problem.
     """
     found = [describe(name) for name in METHODS]
     if as_json:

@@ -1,4 +1,4 @@
-"""``alignset plan``: how many rows to review, in which cells."""
+"""``alignset plan``: work out how many rows to review in each cell."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from alignset.tables.files import read_table
 @ask.table_argument
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
 @ask.group_option
-@click.option("--precision", type=float, default=0.05, show_default=True, help="Half-width.")
+@click.option("--precision", type=float, default=0.05, show_default=True, help="Half-width wanted.")
 @ask.level_option
 @ask.guess_option
 @ask.interval_option
-@click.option("--budget", type=int, help="Rows that can be reviewed: what do they buy?")
+@click.option("--budget", type=int, help="Rows you can review; shows what they buy.")
 @ask.allocation_option
-@click.option("--floor", default=10, show_default=True, help="Rows of each cell at least.")
+@click.option("--floor", default=10, show_default=True, help="Minimum rows from each cell.")
 @ask.json_option
 def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Say how many rows of TABLE to review so that each group's noise rate is known.
+    """Work out how many rows of TABLE to review to know each group's noise rate.
 
-    The noise rate is the share of observed labels that are wrong. "needed" holds if the guess is
-    right, "at worst" whatever is found. Nothing is written.
+    The noise rate is the share of observed labels that are wrong. "needed" is enough if the guess
+    is right, "at worst" whatever is found. No file is written.
     """
     label = options["label"]
     frame = read_table(table, columns=list(dict.fromkeys([label, *options["group"]])))

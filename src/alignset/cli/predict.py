@@ -1,4 +1,4 @@
-"""``alignset predict``: what a model says of a table's rows."""
+"""``alignset predict``: predict the true label of each row of a table."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from alignset.tables.files import check_output, read_table, write_table
 def command(model: Path, table: Path, out: Path, overwrite: bool) -> None:
     """Predict the true label of every row of TABLE with the model folder MODEL.
 
-    TABLE has the model's columns, in any order; others are ignored. Where it has the observed
-    label too, every row gets the confidence that it is right.
+    TABLE must have the model's columns, in any order; others are ignored. If it also has the
+    observed label, every row gets the confidence that this label is right.
     """
     check_output(out, overwrite=overwrite)
     loaded = load_model(model)

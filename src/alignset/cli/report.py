@@ -1,4 +1,4 @@
-"""``alignset report``: lay the results of a store, or a model folder, out as one HTML file."""
+"""``alignset report``: present a store of results, or a model folder, as one HTML file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from alignset.tables.atomic import new_file
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 DOUBTFUL = 20
-"""Doubtful rows that are listed unless asked otherwise."""
+"""Default number of doubtful rows to list."""
 
 
 @click.command("report")
@@ -30,19 +30,19 @@ DOUBTFUL = 20
     "-o", "--output", type=_FILE, default=Path("report.html"), show_default=True,
     help="The HTML file to write.",
 )  # fmt: skip
-@click.option("--figures", type=_FOLDER, help="Also write every picture as SVG and CSV here.")
+@click.option("--figures", type=_FOLDER, help="Folder for every figure as SVG and CSV.")
 @click.option(
     "--claims", type=_FILE,
-    help="Of a store: a Python file that defines PUBLICATION: names, figures and claims. It is "
+    help="For a store: Python file that defines PUBLICATION (names, figures, claims). The file is "
     "executed.",
 )  # fmt: skip
 @click.option(
     "--published", type=_FILE,
-    help="Of a store: published values as CSV; published.csv beside the claims if there is one.",
+    help="For a store: CSV of published values; defaults to published.csv beside the claims.",
 )  # fmt: skip
-@click.option("--table", type=_FILE, help="Of a model: the table whose labels to look over.")
-@click.option("--top", type=click.IntRange(0), help="Of a table: doubtful rows to list; 20.")
-@click.option("--show", multiple=True, metavar="COLUMN", help="Of a table: list them with this.")
+@click.option("--table", type=_FILE, help="For a model: table whose labels to check.")
+@click.option("--top", type=click.IntRange(0), help="With --table: doubtful rows to list (20).")
+@click.option("--show", multiple=True, metavar="COLUMN", help="With --table: column to list too.")
 def command(
     source: Path,
     output: Path,
@@ -53,24 +53,24 @@ def command(
     top: int | None,
     show: tuple[str, ...],
 ) -> None:
-    """Lay results out as one self-contained HTML file.
+    """Present results as one self-contained HTML file.
 
-    Of a STORE, every experiment is drawn with mean and standard deviation over seeds. With
-    --claims, the publication's values stand beside ours and every claim gets a verdict.
+    For a STORE, every experiment is plotted with mean and standard deviation over seeds. With
+    --claims, the published values appear beside ours and every claim gets a verdict.
 
-    Of a MODEL folder: noise rates, how good and how even the model is, whether a simpler one would
-    do, what would change that, a model card. With --table, the most doubtful labels too: their id,
-    observed label and confidence, and no other column unless --show asks for it.
+    For a MODEL folder, the file shows noise rates, how good the model is, how even across groups,
+    whether a simpler one would do, what would change that, and a model card. With --table, it also
+    lists the most doubtful labels: id, observed label, confidence, and the columns named by --show.
 
     Nothing is trained; the same input gives the same file.
     """
     is_model, of_rows = source.is_dir(), top is not None or bool(show)
     if is_model and (claims or published):
-        raise click.UsageError("--claims and --published go with a store, not with a model folder.")
+        raise click.UsageError("--claims and --published need a store, not a model folder.")
     if not is_model and (table or of_rows):
-        raise click.UsageError("--table, --top and --show go with a model folder, not a store.")
+        raise click.UsageError("--table, --top and --show need a model folder, not a store.")
     if table is None and of_rows:
-        raise click.UsageError("--top and --show go with --table.")
+        raise click.UsageError("--top and --show need --table.")
     if not is_model:
         _write_store(source, output, figures, claims, published)
         return
@@ -92,7 +92,7 @@ def _write_store(
 ) -> None:
     results = Store(store).frame()
     if results.empty:
-        raise ValueError(f"{store} holds no cell yet; fill it with `alignset run SPEC`.")
+        raise ValueError(f"{store} has no results yet; fill it with `alignset run SPEC`.")
     publication = load_publication(claims) if claims else NO_PUBLICATION
     found = Reproduction(results, publication, _published(publication, claims, published))
     write_text(output, found.page().html())

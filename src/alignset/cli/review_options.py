@@ -1,4 +1,4 @@
-"""What plan, sample and audit share on the command line: options, and printing of tables."""
+"""Options and table printing shared by the review commands."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from alignset.tables.files import plain
 ALLOCATIONS: Mapping[str, Allocation] = {of.__name__: of for of in (proportional, even, neyman)}
 INTERVALS: Mapping[str, IntervalRule] = {"wilson": wilson, "exact": clopper_pearson}
 FILE_WIDTH = 160
-"""Columns where no terminal says how many."""
+"""Width of printed tables when the output is not a terminal."""
 
 PATH = click.Path(path_type=Path)
 
 table_argument = click.argument("table", type=PATH)
 group_option = click.option(
-    "--group", multiple=True, metavar="COLUMN", help="Group column; several: intersections."
+    "--group", multiple=True, metavar="COLUMN", help="Group column; repeat to intersect groups."
 )
 id_option = click.option(
-    "--id", metavar="COLUMN", help="Column that identifies a row; its position if left out."
+    "--id", metavar="COLUMN", help="Column that identifies rows.  [default: position]"
 )
 level_option = click.option(
-    "--level", default=0.95, show_default=True, help="Coverage of intervals."
+    "--level", default=0.95, show_default=True, help="Coverage of the intervals."
 )
 interval_option = click.option(
     "--interval", "rule", type=click.Choice(list(INTERVALS)), default="wilson", show_default=True,
@@ -41,20 +41,20 @@ interval_option = click.option(
 allocation_option = click.option(
     "--allocation", type=click.Choice(list(ALLOCATIONS)), default="proportional", show_default=True,
     callback=lambda _context, _option, name: ALLOCATIONS[name],
-    help="How rows are shared out over group x label.",
+    help="How to share rows out among group x label cells.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 seed_option = click.option("--seed", "random_state", default=0, show_default=True)
 label_studio_option = click.option(
-    "--label-studio", "tasks", type=PATH, help="Write Label Studio tasks (JSON) too."
+    "--label-studio", "tasks", type=PATH, help="Also write Label Studio tasks (JSON)."
 )
 show_option = click.option(
-    "--show", multiple=True, metavar="COLUMN", help="Column the reviewer sees; repeat it."
+    "--show", multiple=True, metavar="COLUMN", help="Column the reviewer sees; can be repeated."
 )
 guess_option = click.option(
     "--guess", multiple=True, metavar="RATE|LABEL=RATE",
-    help="Noise rate expected, 0.2 if left out; LABEL=RATE for one observed label, repeated.",
+    help="Expected noise rate, or LABEL=RATE for each observed label.  [default: 0.2]",
 )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def parse_guess(given: Sequence[str], labels: Sequence[Any]) -> float | dict[Any
 
 
 def print_grid(frame: pd.DataFrame, titles: Mapping[str, str]) -> None:
-    """Print some columns of a frame; numbers to the right, nothing where nothing is known."""
+    """Print columns of a frame: numbers right-aligned, missing values blank."""
     grid = Grid(box=None, pad_edge=False)
     for name, title in titles.items():
         number = pd.api.types.is_numeric_dtype(frame[name])
@@ -97,7 +97,7 @@ def say(text: str) -> None:
 
 
 def console() -> Console:
-    """Return a console for standard output, wide where it is no terminal."""
+    """Return a console for standard output; wide when that is not a terminal."""
     out = Console(highlight=False, markup=False)
     if not out.is_terminal:
         out.width = FILE_WIDTH

@@ -1,4 +1,4 @@
-"""``alignset run``: train what a store does not have yet of the experiments in TOML files."""
+"""``alignset run``: train the cells of experiments in TOML files that a store still lacks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ STORE, QUICK_STORE = Path("results/alignset.sqlite"), Path("results/quick.sqlite
 
 
 def _say(text: str) -> None:
-    """Write a line to standard error, which goes above a bar that is there."""
+    """Write a line to standard error, above any progress bar."""
     sys.stderr.write(f"{text}\n")
 
 
 class _Lines:
-    """Tells how a run goes by a line now and then, where no bar can be shown."""
+    """Reports progress with a line now and then, where no bar can be shown."""
 
     def __init__(self, every: float = 30.0) -> None:
         self.every = every
@@ -42,7 +42,7 @@ class _Lines:
 
 @contextmanager
 def _screen() -> Iterator[Progress]:
-    """Show how a run goes on standard error: a bar on a terminal, else a line now and then."""
+    """Show progress on standard error: a bar on a terminal, else a line now and then."""
     if not sys.stderr.isatty():
         yield _Lines()
         return
@@ -65,18 +65,18 @@ def _clock(seconds: float) -> str:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
 @click.option("--quick", is_flag=True, help="2 seeds, 4 configs, at most 3 settings.")
-@click.option("--protocol", help="Instead of the one a SPEC names: as-written, as-released.")
+@click.option("--protocol", help="Overrides the one in SPEC: as-written or as-released.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--jobs", type=click.IntRange(1), help="Processes; as many as cores if left out.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes to use.  [default: one per core]")
 @click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
-@click.option("--address", help="Of the Dask scheduler: tcp://HOST:PORT.")
+@click.option("--address", help="Dask scheduler: tcp://HOST:PORT.")
 @click.option(
     "--store",
     type=click.Path(dir_okay=False, path_type=Path),
-    help=f"Results; {STORE}, or {QUICK_STORE} with --quick, if left out.",
+    help=f"File for the results.  [default: {STORE}; {QUICK_STORE} with --quick]",
 )
 @click.option(
-    "--replicas", type=click.IntRange(1), help="Trainings done and saved together; 200 on a CPU."
+    "--replicas", type=click.IntRange(1), help="Trainings to run and save together; 200 on a CPU."
 )
 @click.option("--retry-failed", is_flag=True, help="Train failed cells again.")
 @click.option("--replace", is_flag=True, help="Replace results made with other settings.")
@@ -93,10 +93,10 @@ def command(
     retry_failed: bool,
     replace: bool,
 ) -> int:
-    """Train what a store does not have yet of the experiments in SPEC files.
+    """Train the cells of the experiments in SPEC files that the store does not have yet.
 
-    A run may be stopped, or killed, at any moment: the same command goes on where it was. Exit
-    code 1 says that a cell failed; the others are there all the same.
+    You can stop or kill a run at any time: the same command resumes it. Exit code 1 means that a
+    cell failed; the results of the others are kept.
     """
     chosen = _engine(engine, address, jobs)
     kept = Store(store or (QUICK_STORE if quick else STORE))
@@ -117,7 +117,7 @@ def command(
             )
         except KeyboardInterrupt:
             n = len(kept.statuses())
-            _say(f"stopped; {kept.path} has {n} cells, the same command goes on from there.")
+            _say(f"stopped; {kept.path} has {n} cells; run the same command to resume.")
             raise
     click.echo(_summary(outcome, kept, quick))
     return int(not outcome.good)
@@ -126,7 +126,7 @@ def command(
 def _engine(name: str, address: str | None, jobs: int | None) -> Engine:
     if name == "local":
         if address is not None:
-            raise click.UsageError("--address goes with --engine dask.")
+            raise click.UsageError("--address needs --engine dask.")
         return Local(jobs)
     if address is None:
         raise click.UsageError("--engine dask needs --address tcp://HOST:PORT.")
@@ -134,7 +134,7 @@ def _engine(name: str, address: str | None, jobs: int | None) -> Engine:
 
 
 def _summary(outcome: Outcome, store: Store, quick: bool) -> str:
-    parts = [f"{outcome.trained} cells trained", f"{outcome.had} were there"]
+    parts = [f"{outcome.trained} cells trained", f"{outcome.had} already there"]
     if outcome.failed:
         parts.append(f"{outcome.failed} failed (`alignset status {store.path}` says why)")
     if outcome.skipped:

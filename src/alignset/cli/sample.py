@@ -16,15 +16,15 @@ from alignset.tables.files import check_output, read_table, write_table
 @click.command("sample")
 @ask.table_argument
 @click.option("--n", type=int, required=True, help="Rows to draw.")
-@click.option("--label", metavar="COLUMN", help="Observed label: makes strata and choices.")
+@click.option("--label", metavar="COLUMN", help="Observed label: sets the strata and the choices.")
 @ask.group_option
-@click.option("--truth", metavar="COLUMN", help="True labels known so far: draw from the others.")
+@click.option("--truth", metavar="COLUMN", help="True label; draw only rows without one.")
 @ask.id_option
 @ask.show_option
 @click.option("--show-label", is_flag=True, help="Show the observed label to the reviewer.")
 @ask.allocation_option
 @ask.guess_option
-@click.option("--floor", default=1, show_default=True, help="Rows of each cell at least.")
+@click.option("--floor", default=1, show_default=True, help="Minimum rows from each cell.")
 @ask.out_option("Sheet: .csv or .tsv.")
 @ask.label_studio_option
 @ask.seed_option
@@ -39,8 +39,8 @@ def command(
 ) -> None:
     """Draw N rows of TABLE for review, at random within each group x observed label.
 
-    The sheet is shuffled, has each row's selection probability, and an empty column "reviewed" to
-    fill in with the true label or "cannot tell". Bring it back with `alignset join`.
+    The sheet is shuffled and gives each row's selection probability. Fill in its empty column
+    "reviewed" with the true label or "cannot tell", then add it to TABLE with `alignset join`.
     """
     check_sheet_outputs(out, tasks, overwrite=overwrite)
     frame = read_table(table)
@@ -53,7 +53,7 @@ def command(
 def check_sheet_outputs(out: Path, tasks: Path | None, *, overwrite: bool) -> None:
     """Refuse outputs that cannot be written or read back, before any work is done."""
     if out.suffix.lower() not in (".csv", ".tsv"):
-        raise ValueError(f"{out.name} must end in .csv or .tsv: reviewers fill the sheet in.")
+        raise ValueError(f"{out.name} must end in .csv or .tsv, which reviewers can fill in.")
     check_output(out, overwrite=overwrite)
     if tasks is not None:
         check_json_output(tasks, overwrite=overwrite)
@@ -62,7 +62,7 @@ def check_sheet_outputs(out: Path, tasks: Path | None, *, overwrite: bool) -> No
 def write_outputs(
     sheet: Sheet, out: Path, tasks: Path | None, *, overwrite: bool, echo: bool = True
 ) -> None:
-    """Write a sheet, and Label Studio tasks where asked for, and say so unless told not to."""
+    """Write a sheet, and Label Studio tasks if asked for, and report it if ``echo`` is set."""
     write_table(sheet.rows, out, overwrite=overwrite)
     if tasks is not None:
         write_label_studio(sheet, tasks, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""``alignset status``: what a store has, and what experiments still miss in it."""
+"""``alignset status``: show what a store has, and what it still lacks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from alignset.study.store import Store
     type=click.Path(path_type=Path),
     default=STORE,
     show_default=True,
-    help="Where to look for the cells of a SPEC.",
+    help="Store to search for the cells of SPEC.",
 )
-@click.option("--protocol", help="Instead of the one a SPEC names.")
+@click.option("--protocol", help="Overrides the one in SPEC.")
 def command(path: Path, store: Path, protocol: str | None) -> None:
-    """Say what a STORE has, or what of a SPEC a store has and misses; list what failed."""
+    """Show what a STORE has, or which cells of a SPEC it has and lacks; list failures."""
     if path.suffix == ".toml":
         _show_spec(path, Store(store), protocol)
         return

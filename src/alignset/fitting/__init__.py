@@ -1,1 +1,1 @@
-"""From a table to a model worth trusting: fit, compare, keep, tipping point."""
+"""From a table to a model you can trust: fit, compare, keep, tipping point."""

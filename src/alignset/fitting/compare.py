@@ -1,4 +1,4 @@
-"""Is the method worth its trouble: models compared on reviewed rows none of them was trained on."""
+"""Is the method worth the trouble? Compare models on reviewed rows they were not trained on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats, Targets
 
 MIN_REVIEWED = 20
-"""Reviewed rows to compare at all."""
+"""Minimum reviewed rows for a comparison."""
 
 Gain = Callable[[str, str], Interval]
 """``gain(over, name)``: harmonic mean of one method minus that of another."""
@@ -27,18 +27,18 @@ Gain = Callable[[str, str], Interval]
 class Comparison:
     """How models did on held-out reviewed rows, and which one to use.
 
-    Recommended is the simplest method that no more elaborate one beats beyond its interval; where
-    these rows cannot tell, but such noise made the asked one better practically always elsewhere,
-    that one.
+    The recommended method is the simplest that no more elaborate one beats beyond its interval. If
+    these rows cannot decide, but the method asked for was nearly always better on data with noise
+    like this, it is that method.
     """
 
     scores: Mapping[str, Mapping[str, Interval]]  # method -> auroc, aueoc, hm (harmonic mean)
-    differences: Mapping[str, Interval]  # hm of the asked method minus that of another
+    differences: Mapping[str, Interval]  # hm of the method asked for minus that of another
     asked: str
     recommended: str
     sentence: str
     n_rows: int  # held-out reviewed rows that were scored
-    groups_left_out: tuple[Any, ...]  # too few reviewed rows of some class
+    groups_left_out: tuple[Any, ...]  # those with too few reviewed rows of some class
 
 
 def can_compare(targets: Targets, folds: int) -> str | None:
@@ -66,9 +66,9 @@ def compare(
     expected: Expectation | None = None,
     groups_left_out: Sequence[Any] = (),
 ) -> Comparison:
-    """Compare what models said of held-out rows, and recommend the simplest good method.
+    """Compare models' predictions for held-out rows, and recommend the simplest good method.
 
-    Rows count as many as they stand for if it is known with what probability they were chosen.
+    If selection probabilities are known, each row is weighted by the rows it represents.
     """
     options: dict[str, Any] = {"n_boot": settings.n_boot, "random_state": settings.seed}
     weight = kept.weight if kept.by_design else None
@@ -86,7 +86,7 @@ def compare(
 
 
 def gains(kept: Evaluation, weight: Floats | None, *, n_boot: int, random_state: int) -> Gain:
-    """Return what compares two methods on the same resamples of the rows, so weighted."""
+    """Return a function that compares two methods on the same resamples of the weighted rows."""
 
     @cache
     def gain(over: str, name: str) -> Interval:
@@ -99,15 +99,15 @@ def gains(kept: Evaluation, weight: Floats | None, *, n_boot: int, random_state:
 
 
 def expected_of(method: str, targets: Targets) -> Expectation | None:
-    """Return what the reviewed rows' errors let expect of a method."""
+    """Return what to expect of a method, given the errors found by review."""
     wrong = (targets.labels.y_seen != targets.labels.y_true) & targets.reviewed
     return expect(method, int(wrong.sum()), int(targets.reviewed.sum()))
 
 
 def recommend(kept: Evaluation, gain: Gain, *, clear: bool = False) -> str:
-    """Return the simplest of those that the asked one does not beat, unless one of them beats it.
+    """Return the simplest method that neither the one asked for nor a more elaborate one beats.
 
-    ``clear`` says that the asked one is to be expected ahead: it stays unless one beats it.
+    ``clear`` means that the one asked for is expected to be ahead: it stays unless one beats it.
     """
     asked, order = kept.asked, _simplest_first(kept)
     if clear and not any(gain(asked, name).low > 0 for name in order if name != asked):

@@ -1,8 +1,8 @@
-"""What a noise rate like this one led to elsewhere: whether a method is worth its trouble.
+"""Is a method worth the trouble? What happened elsewhere at a noise rate like this one.
 
 Measured, not derived: 1 400 cells of four data sets (``docs/beyond``, "When not to use it"), each
-with a review of its own. What is looked at is known from the reviewed rows alone: the lower bound
-of the 95 % Wilson interval of the share of wrong labels.
+with its own review. Cases are chosen by what the reviewed rows alone tell: the lower bound of the
+95 % Wilson interval of the share of wrong labels.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from alignset.evaluate.proportion import wilson
 
 CLEAR = 0.95
-"""Share of cells in which a method was ahead of Standard from which that is expected here too."""
+"""A method that beat Standard in at least this share of cells is expected to beat it here."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Cells whose lower bound was at least ``low`` and below the next case's."""
+    """Cells whose lower bound was at least ``low`` and below that of the next case."""
 
     low: float
     cells: int
@@ -43,12 +43,12 @@ MEASURED: dict[str, tuple[Case, ...]] = {
         Case(0.20, 658, 0.9422, 0.1206),
     ),
 }
-"""Method -> cases; docs/beyond/rule.csv, which a test holds this to."""
+"""Method -> cases, from docs/beyond/rule.csv; a test checks that they agree."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What to expect of a method against Standard.
+    """What to expect of a method compared with Standard.
 
     Examples
     --------
@@ -60,21 +60,21 @@ class Expectation:
     reviewed: int
     low: float  # 95 % interval of the share of wrong labels
     high: float
-    case: Case  # what such noise led to
-    clear: bool  # whether the method was ahead practically always
+    case: Case  # what happened at such noise
+    clear: bool  # whether the method was ahead nearly always
 
     def sentence(self, title: str) -> str:
-        """Say it: what was counted, and what that led to."""
+        """Say what was counted, and what happened in such cases."""
         return (
             f"{self.wrong} of {self.reviewed} reviewed labels are wrong (95 % interval "
-            f"{self.low:.1%} to {self.high:.1%}); with a lower bound like this {title} was ahead "
+            f"{self.low:.1%} to {self.high:.1%}); with a lower bound like this, {title} was ahead "
             f"of Standard in {self.case.ahead:.0%} of {self.case.cells} measured cases, by "
             f"{self.case.gain:+.3f} AUROC on average."
         )
 
 
 def expect(method: str, wrong: int, reviewed: int) -> Expectation | None:
-    """Return what to expect of a method; None where it was not measured or nothing is reviewed."""
+    """Return what to expect of a method; None if it was not measured or nothing is reviewed."""
     if method not in MEASURED or reviewed < 1:
         return None
     low, high = (float(v) for v in wilson(wrong / reviewed, reviewed))

@@ -30,11 +30,11 @@ from alignset.tables.targets import Targets, check_review, read_targets
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model of a table, and how it compares with simpler ones."""
+    """A model fitted to a table, and how it compares with simpler ones."""
 
     model: Model  # trained on all rows; ``save_model`` writes it
-    comparison: Comparison | None  # None where too few rows are reviewed to compare
-    notes: tuple[str, ...]  # columns and groups left out, what could not be done
+    comparison: Comparison | None  # None if too few rows are reviewed to compare
+    notes: tuple[str, ...]  # columns and groups left out, and what could not be done
 
 
 def fit_table(
@@ -52,14 +52,14 @@ def fit_table(
     ----------
     frame : DataFrame
     choice : Choice
-        Columns, as ``choose_columns`` returns them; ``truth`` must be among them.
+        Columns, as returned by ``choose_columns``; ``truth`` must be among them.
     method : str, default "joint"
-        Name of a method, as ``alignset methods`` lists it.
+        Name of a method, as listed by ``alignset methods``.
     settings : Settings, optional
     about : mapping, optional
-        What the model folder is to say besides: data, command.
+        What else the model folder should record: data, command.
     advance : callable, optional
-        Told what is being done, how much is done, and how much there is.
+        Called with the current step, how much is done, and the total.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def fit_table(
     settings, columns = settings or Settings(), choice.columns
     method = describe(method).name
     if columns.truth is None:
-        raise ValueError("name the column of true labels with --truth; without reviews see `plan`.")
+        raise ValueError("name the column of true labels with --truth; without one, see `plan`.")
     targets, design = read_targets(frame, columns), design_of(frame, columns)
     check_review(targets, columns.truth, needs_unreviewed=method not in SIMPLE)
     methods = [*(name for name in SIMPLE if name != method), method]
@@ -114,7 +114,7 @@ def fit_table(
 def _fit_quietly(
     clf: NoisyLabelClassifier, X: Any, targets: Targets
 ) -> tuple[NoisyLabelClassifier, list[str]]:
-    """Fit, and return what would have been warned of."""
+    """Fit, and return the warnings as text instead of raising them."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         fit_estimator(clf, X, targets)
@@ -122,7 +122,7 @@ def _fit_quietly(
 
 
 def _review_notes(targets: Targets, comparison: Comparison | None, reason: str | None) -> list[str]:
-    """Say why nothing was compared, and name the groups too small to say anything of."""
+    """Say why nothing was compared, and name the groups too small to say anything about."""
     notes = [] if reason is None else [reason]
     if targets.by_design:
         notes.append(
@@ -132,12 +132,12 @@ def _review_notes(targets: Targets, comparison: Comparison | None, reason: str |
     names = targets.group_names.tolist()
     sizes = dict(zip(names, np.bincount(targets.group, minlength=len(names)), strict=True))
     alone = [name for name in names if sizes[name] == 1]
-    notes += [f"group {name!r} has one row; nothing can be said of it." for name in alone]
+    notes += [f"group {name!r} has one row; nothing can be said about it." for name in alone]
     small = () if comparison is None else comparison.groups_left_out
     if len(small) == len(names) > 1:
         notes.append(
             f"no group has {MIN_CELL} reviewed rows of every class, so models were compared on "
-            "all rows as one group, and how even they are was not judged."
+            "all rows as one group, and differences between groups were not judged."
         )
     elif len(names) > 1:
         notes += [
@@ -152,10 +152,10 @@ def _review_notes(targets: Targets, comparison: Comparison | None, reason: str |
 def _noise_rates(
     targets: Targets, design: ReviewDesign, more_doubt: Any
 ) -> dict[str, dict[str, Any]]:
-    """Return the noise rate of every group, and beside it what a model makes of it.
+    """Return the noise rate of every group, counted and modelled.
 
     The modelled rate adds, for the unreviewed rows, how much more a model doubts them than
-    reviewed rows it was not trained on.
+    reviewed rows that it was not trained on.
     """
     names = targets.group_names.tolist()
     wrong = targets.labels.y_seen != targets.labels.y_true

@@ -1,4 +1,4 @@
-"""What models say of reviewed rows they were not trained on."""
+"""Predictions for reviewed rows by models that were not trained on them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Mask = NDArray[np.bool_]
 class Settings:
     """How models are trained and compared."""
 
-    n_configs: int = 20  # size of the random search of every model
-    folds: int = 3  # parts of the reviewed rows; each is scored by models trained without it
+    n_configs: int = 20  # random configs to try for each model
+    folds: int = 3  # folds of the reviewed rows; each is scored by models trained without it
     seed: int = 0
     device: str = "cpu"
     n_jobs: int | None = None
     hidden: int = 100
     max_epochs: int = 200
-    n_boot: int = 1000  # resamples of an interval
-    ensemble: int = 1  # best configs of the search that every model averages
+    n_boot: int = 1000  # resamples for an interval
+    ensemble: int = 1  # how many of the best configs each model averages
 
     def __post_init__(self) -> None:
         if self.device == "cuda" and not torch.cuda.is_available():
@@ -44,7 +44,7 @@ class Settings:
             raise ValueError(f"folds must be at least 2, got {self.folds}.")
 
     def estimator(self, method: str) -> NoisyLabelClassifier:
-        """Return the estimator of a method, not yet fitted; features come already scaled."""
+        """Return an unfitted estimator for a method; features are already scaled."""
         return NoisyLabelClassifier(
             get_method(method)(), n_configs=self.n_configs, hidden=self.hidden,
             max_epochs=self.max_epochs, ensemble=self.ensemble, standardize=False,
@@ -55,7 +55,7 @@ class Settings:
 def fit_estimator(
     clf: NoisyLabelClassifier, X: Any, targets: Targets, rows: Mask | None = None
 ) -> NoisyLabelClassifier:
-    """Fit an estimator to rows of a table, all by default, with the design of their review."""
+    """Fit an estimator to rows of a table, by default all, using their review design."""
     keep = np.ones(len(targets.group), dtype=bool) if rows is None else rows
     labels = targets.labels
     return clf.fit_encoded(
@@ -70,14 +70,14 @@ def fit_estimator(
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What models say of reviewed rows they were not trained on.
+    """Predictions for reviewed rows by models that were not trained on them.
 
     ``more_doubt`` is how much more the last method doubts the labels of a group's unreviewed rows
-    than those of its held-out reviewed rows, on average; NaN where either has none. Of rows a model
-    was trained on it would be too large: their labels were shown to be right or wrong.
+    than those of its held-out reviewed rows, on average; NaN if there are none of either. Training
+    rows would make it too large, because the model has seen whether their labels are right.
     """
 
-    scores: dict[str, Floats]  # method -> (n, K) probabilities, NaN on rows that are not reviewed
+    scores: dict[str, Floats]  # method -> (n, K) probabilities, NaN in rows not reviewed
     more_doubt: Floats  # (G,)
 
 
@@ -116,7 +116,7 @@ def score_held_out(
 
 
 def _means(values: Floats, rows: Mask, targets: Targets) -> Floats:
-    """Mean of each group's rows (G,), reviewed ones by design; NaN where it has none."""
+    """Return the mean of each group (G,), weighted by design if reviewed; NaN if it has no rows."""
     chance = np.where(np.isnan(targets.probability), 1.0, targets.probability)
     n, group, weight = len(targets.group_names), targets.group[rows], 1 / chance[rows]
     size = np.bincount(group, weight, n)

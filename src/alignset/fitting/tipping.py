@@ -1,12 +1,12 @@
 """How wrong the unreviewed labels would have to be for a conclusion to change.
 
-The comparison of models looks at reviewed rows, which stand for the rest. Suppose that in one group
-wrong labels are f times as common among the rows nobody reviewed, relative to right ones, as
-reviewed rows say. A reviewed row i then counts
+Models are compared on reviewed rows, which represent the rest. Suppose that in one group the ratio
+of wrong to right labels is f times as high among the rows nobody reviewed as the reviewed rows
+suggest. A reviewed row i then counts as
 
     1 + (w_i - 1) c_g (f if its label is wrong else 1)
 
-rows instead of w_i, c_g keeping the group's total as it is; and the models are compared again.
+rows instead of w_i, where c_g keeps the group's total the same, and the models are compared again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
 
 FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
-"""How many times more, or fewer, wrong labels are tried, from little to much."""
+"""How many times more, or fewer, wrong labels to try, smallest first."""
 MAX_GROUPS = 6
-"""Largest groups that are looked at; each takes as many comparisons as there are factors."""
+"""How many of the largest groups to try; each takes one comparison per factor."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Tipping:
     """What it takes to change the recommendation.
 
     ``groups`` has one row per group and direction ("more", "fewer" wrong labels): group, direction,
-    now (noise rate of unreviewed rows that reviewed ones stand for), tried (the most extreme rate
-    that was tried), tips (the rate from which on the recommendation is another, or NaN),
-    recommended (which one that is, or "").
+    now (noise rate of the unreviewed rows, estimated from the reviewed ones), tried (the most
+    extreme rate tried), tips (the first rate that changes the recommendation, or NaN),
+    recommended (the new recommendation, or "").
     """
 
-    corrected: str  # what is recommended when every row counts as many as it stands for
+    corrected: str  # recommendation when each row is weighted by the rows it represents
     groups: pd.DataFrame
 
 
@@ -62,9 +62,9 @@ def tipping(kept: Evaluation, *, n_boot: int = 300, random_state: int) -> Tippin
 def _tip(
     kept: Evaluation, g: int, now: float, more: bool, before: str, options: dict[str, Any]
 ) -> tuple[float, float, str]:
-    """Return the most extreme rate tried, the rate that tips, and what is recommended there.
+    """Return the most extreme rate tried, the rate that tips, and the recommendation there.
 
-    The most extreme factor comes first: if it tips nothing, the ones between are not tried.
+    The most extreme factor is tried first: if it changes nothing, the others are skipped.
     """
     factors = [f if more else 1 / f for f in FACTORS]
     rates = [f * now / (f * now + 1 - now) for f in factors]
@@ -87,7 +87,7 @@ def _recommended(kept: Evaluation, weight: Floats, options: dict[str, Any]) -> s
 
 
 def level_rates(rates: pd.DataFrame) -> pd.DataFrame:
-    """Say which noise rate unreviewed rows would need for their group to be level with another.
+    """Return the noise rate of unreviewed rows that would make each group level with another.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def level_rates(rates: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         group, rate, now and needed (noise rate of the group's unreviewed rows: estimated, and to
-        be level), level_with. The noisiest group is set against the next, every other one against
-        the noisiest. A needed rate outside [0, 1] cannot be. Empty with fewer than two groups.
+        be level), level_with. The noisiest group is compared with the next, every other one with
+        the noisiest. A needed rate outside [0, 1] is impossible. Empty for fewer than two groups.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a model page shows: pictures, tables, one self-contained file. Trains nothing."""
+"""The model page: pictures and tables in one self-contained file. Trains nothing."""
 
 from alignset._moved import forwarder
 from alignset.report.displays import Axis, Display

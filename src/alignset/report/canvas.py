@@ -1,4 +1,4 @@
-"""Matplotlib figures as SVG text: the same figure gives the same bytes, and no global state."""
+"""Matplotlib figures as SVG text, without global state; the same figure gives the same bytes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def drawing() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make a figure of so many inches, without a backend or a window."""
+    """Make a figure with a size in inches, without a backend or a window."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -67,7 +67,7 @@ def one_axes(width: float = 4.8, height: float = 3.4) -> tuple[Figure, Axes]:
 
 
 def to_svg(figure: Figure) -> str:
-    """Return a figure as a standing-alone SVG document, free of dates; call inside `drawing`."""
+    """Return a figure as a standalone SVG document without dates; call inside `drawing`."""
     text = StringIO()
     no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(text, format="svg", metadata=no_metadata)
@@ -77,8 +77,8 @@ def to_svg(figure: Figure) -> str:
 def inline(svg: str, *, prefix: str, label: str) -> Markup:
     """Turn an SVG document into an element of a page.
 
-    Its ids get a prefix, so that two figures do not share one; it takes the page's colours and
-    width; ``label`` tells what it shows to those who do not see it.
+    Its ids get a prefix to keep them unique on the page. It takes the page's colours and width;
+    ``label`` describes it for people who cannot see it.
     """
     body = svg[svg.index("<svg") :]
     body = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", body)

@@ -1,4 +1,4 @@
-"""What a picture is: it answers ``.frame()`` and ``.svg()``."""
+"""What a picture is: it has ``.frame()`` and ``.svg()``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFor
 
 @dataclass(frozen=True)
 class Axis:
-    """What the horizontal axis says and how it is spaced.
+    """Label and scale of the horizontal axis.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Axis:
 class Display(ABC):
     """A picture and the numbers in it.
 
-    It has the name of a file or element, a heading, what to look at, and what it shows in words.
+    It has a name for its file or element, a heading, a caption, and a description in words.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Display(ABC):
 
     @property
     def is_tall(self) -> bool:
-        """Whether it needs the height of three others."""
+        """Whether it is as tall as three others."""
         return False
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Gather what the page of a model is told: from its folder, and from a table where one is given."""
+"""The facts on a model's page, gathered from its folder and from a table if one is given."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ COUNTS, NUMBERS = ["rows", "reviewed", "wrong"], ["rate", "low", "high", "model_
 
 
 def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -> ModelFacts:
-    """Load a model folder, check the labels of a table where one is given, and measure.
+    """Load a model folder, check the labels of a table if one is given, and measure.
 
-    Its ``top`` doubtful rows are listed, with the columns to ``show``.
+    The table's ``top`` most doubtful rows are listed, with the columns to ``show``.
     """
     model = load_model(folder)
     seed = int(model.manifest.get("seed") or 0)
@@ -59,7 +59,7 @@ def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -
 
 
 def trained_rates(model: Model) -> pd.DataFrame:
-    """Return the noise rates that the folder has: as an audit's, NaN where one is not known."""
+    """Return the noise rates in the folder, in the form of an audit's; NaN if unknown."""
     known = model.manifest.get("noise_rates") or {}
     frame = pd.DataFrame([{"group": group, **rate} for group, rate in known.items()])
     frame = frame.rename(columns={"modelled": "model_rate"})
@@ -74,8 +74,8 @@ def trained_rates(model: Model) -> pd.DataFrame:
 def _read(model: Model, path: Path, show: Sequence[str]) -> pd.DataFrame:
     if isinstance(model.preprocessing, Matrix):
         raise ValueError(
-            "the model was trained on a matrix, not on a table, so --table cannot be read with it; "
-            "leave it out."
+            "the model was trained on a matrix, not on a table, so it cannot read --table; leave "
+            "that option out."
         )
     frame = read_table(path)
     check_columns(frame, show)
@@ -83,13 +83,13 @@ def _read(model: Model, path: Path, show: Sequence[str]) -> pd.DataFrame:
 
 
 def _told(model: Model, path: Path, frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """Say which table it was."""
+    """Return facts about the table."""
     digest, truth = hash_file(path), model.columns.truth
     known = digest == (model.manifest.get("data") or {}).get("sha256")
     same = "the training data" if known else "not the training data"
-    told = [("Table looked at", f"{path.name}, {same}"), ("SHA-256 of the table", digest)]
+    told = [("Table checked", f"{path.name}, {same}"), ("SHA-256 of the table", digest)]
     if truth not in frame:
-        none = f"The table has no column {truth!r}: noise rates are those of the training data."
+        none = f"The table has no column {truth!r}: noise rates are from the training data."
         told.append(("True labels", none))
     return told
 
@@ -97,7 +97,7 @@ def _told(model: Model, path: Path, frame: pd.DataFrame) -> list[tuple[str, str]
 def most_doubtful(
     ranked: pd.DataFrame, frame: pd.DataFrame, top: int, show: Sequence[str]
 ) -> pd.DataFrame:
-    """List rows nobody reviewed: id, observed label, confidence, and what was asked for."""
+    """List rows nobody reviewed: id, observed label, confidence, and the columns to show."""
     id_ = str(ranked.columns[0])
     rows = ranked[ranked["reviewed"].isna()].head(top)
     shown = rows[[id_, "observed", "confidence"]].copy()

@@ -1,4 +1,4 @@
-"""Colours and markers that tell methods apart, also in grey, small, or to the colour-blind."""
+"""Colours and markers that tell methods apart, even in grey, when small, or if colour-blind."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 INK, FAINT, SURFACE = "#1f2430", "#d9dce3", "#ffffff"
-"""Text and axes; grid lines; background. A page swaps them for its theme's own."""
+"""Text and axes; grid lines; background. A page replaces them with its theme's colours."""
 
 QUIET = "#9aa1ad"
-"""What stands in the background."""
+"""Colour of what belongs in the background."""
 
 COLOURS = (
     "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK, "#707070",
 )  # fmt: skip
-"""Okabe and Ito's, which the colour-blind tell apart; the ink follows the theme of a page."""
+"""Okabe and Ito's, which colour-blind people can tell apart; the ink follows a page's theme."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "d")
 
 
 @dataclass(frozen=True)
 class Look:
-    """How one method is drawn, and what it is called."""
+    """How one method is drawn, and its label."""
 
     label: str
     colour: str
@@ -32,9 +32,9 @@ class Look:
 def looks(
     methods: Iterable[str], labels: Sequence[tuple[str, str]] = (), focus: str | None = None
 ) -> dict[str, Look]:
-    """Give every method a look: the named ones in their order first, then the rest by name.
+    """Give every method a look: first those in ``labels``, in order, then the rest by name.
 
-    ``focus`` is drawn heavier; by default the first that ``labels`` name.
+    ``focus`` is drawn heavier; by default it is the first in ``labels``.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def looks(
         method: Look(
             label=named.get(method, method),
             colour=COLOURS[i % len(COLOURS)],
-            # one step further every round, so that no colour meets its marker twice
+            # shifted by one every round, so no pair of colour and marker repeats
             marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
             width=2.4 if method == focus else 1.6,
         )

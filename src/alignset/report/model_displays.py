@@ -1,4 +1,4 @@
-"""Pictures of one model: estimates with their intervals, and curves of named lines."""
+"""Pictures of one model: estimates with intervals, and named curves."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from alignset.report.displays import Axis, Display
 from alignset.report.look import MARKERS, QUIET, Look, looks
 
 LONGEST = 22
-"""Letters of a name that fit beside an axis; the table has it whole."""
+"""Letters of a name that fit beside an axis; the table shows it in full."""
 
 MANY_FIT = 18
-"""Letters of a name of which three fit side by side."""
+"""Longest name of which three fit side by side."""
 
 INTERVAL = {"low": "from", "high": "to"}
-"""What the ends of an interval are called in a table."""
+"""Names for the ends of an interval in a table."""
 
 _LEGEND: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
 _DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)))
-"""So that lines are told apart without colour."""
+"""Dashes that tell lines apart without colour."""
 
 
 @dataclass(frozen=True)
 class Dots(Display):
-    """Estimates with intervals, lying, one row per label and one mark per series.
+    """Estimates with horizontal intervals: one row per label and one mark per series.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Dots(Display):
     1
     """
 
-    values: pd.DataFrame  # label, estimate, low, high, and series where there are several
+    values: pd.DataFrame  # label, estimate, low, high, and series if there are several
     axis: Axis
 
     def frame(self) -> pd.DataFrame:
@@ -48,7 +48,7 @@ class Dots(Display):
         return self.values[[*names, "estimate", *INTERVAL]].rename(columns=INTERVAL)
 
     def svg(self) -> str:
-        """Draw all rows, the first on top."""
+        """Draw all rows, the first at the top."""
         labels = list(dict.fromkeys(self.values["label"]))
         values = self.values if "series" in self.values else self.values.assign(series="")
         look = _looks(values["series"])
@@ -77,7 +77,7 @@ class Dots(Display):
 
 @dataclass(frozen=True)
 class Lines(Display):
-    """Named lines in a square of shares, with a diagonal to compare with where it means something.
+    """Named lines in a square of shares, with a diagonal where it has a meaning.
 
     Examples
     --------
@@ -86,10 +86,10 @@ class Lines(Display):
     1
     """
 
-    values: pd.DataFrame  # line, x, y, and low and high where points have intervals
+    values: pd.DataFrame  # line, x, y, and low and high if points have intervals
     x_label: str
     y_label: str
-    diagonal: str = ""  # what it means; none is drawn without
+    diagonal: str = ""  # its meaning; none is drawn without one
     y_from: float = 0.0  # where the vertical axis begins
 
     def frame(self) -> pd.DataFrame:
@@ -126,7 +126,7 @@ def _draw(axes: Axes, points: pd.DataFrame, look: Look) -> None:
 
 
 def _reach(points: pd.DataFrame, middle: str) -> NDArray[np.float64]:
-    """How far the interval reaches below and above, (2, n)."""
+    """Return how far the interval reaches below and above, (2, n)."""
     ends = points[["low", "high"]].sub(points[middle], axis=0)
     return np.asarray(np.abs(ends.to_numpy().T))
 
@@ -137,14 +137,14 @@ def _looks(names: pd.Series[str]) -> dict[str, Look]:
 
 
 def shorten(name: str) -> str:
-    """Cut the middle out of a long name: ends tell names apart as often as beginnings.
+    """Cut the middle out of a long name: its end matters as often as its beginning.
 
     Examples
     --------
     >>> shorten("Mexican American & Female & 60 to 69")
     'Mexican Am… & 60 to 69'
     """
-    # matplotlib leaves a label that begins with an underscore out of a legend
+    # matplotlib omits labels that begin with an underscore from a legend
     name = f"\u200b{name}" if name.startswith("_") else name
     half = (LONGEST - 1) // 2
     return name if len(name) <= LONGEST else f"{name[:half]}…{name[1 + half - LONGEST :]}"

@@ -1,4 +1,4 @@
-"""What the page of a model is told, as plain data."""
+"""The facts on a model's page, as plain data."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import pandas as pd
 if TYPE_CHECKING:
     from alignset.review.verdict import ReviewVerdict
 
-
 WAYS = {"observed": "on observed labels", "reviewed": "on reviewed rows", "corrected": "corrected"}
-"""How a thing was measured -> how a reader is told."""
+"""How a score was measured -> what the reader is told."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Held-out predictions, measured three ways; frames as ``alignset.model.measures`` has them."""
+    """Held-out predictions, measured three ways; frames are as in ``alignset.model.measures``."""
 
     n_rows: int  # held-out reviewed rows
     by_design: bool  # whether the correction knows selection probabilities
@@ -27,25 +26,25 @@ class Measured:
     roc: pd.DataFrame
     odds: pd.DataFrame
     calibration: pd.DataFrame
-    corrected_method: str  # recommended when rows count as many as they stand for
+    corrected_method: str  # recommended when rows are weighted by the rows they stand for
     tipping: pd.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFacts:
-    """Everything a report of a model is made from."""
+    """Everything that goes into a report on a model."""
 
     manifest: Mapping[str, Any]  # what the model folder says about itself
     classes: Sequence[str]
     rates: pd.DataFrame  # group, rows, reviewed, wrong, rate, low, high, model_rate; NaN: not known
     weighted: bool  # whether the rates are weighted by selection probability
     level: pd.DataFrame  # as alignset.fitting.tipping.level_rates returns it
-    titles: Mapping[str, str]  # method -> what to call it
-    measured: Measured | None = None  # None where models could not be compared
+    titles: Mapping[str, str]  # method -> its title
+    measured: Measured | None = None  # None if models could not be compared
     verdict: ReviewVerdict | None = None  # on the reviewed rows of a table
     cautions: Sequence[str] = ()  # what its audit notes
     doubtful: pd.DataFrame | None = None  # id, observed label, confidence, columns asked for
-    table: Sequence[tuple[str, str]] = ()  # (term, text) about the table that was looked at
+    table: Sequence[tuple[str, str]] = ()  # (term, text) about the table that was checked
     command: str = ""  # how the report was made
 
     @property
@@ -60,16 +59,16 @@ class ModelFacts:
 
     @property
     def comparison(self) -> Mapping[str, Any] | None:
-        """How models compared, if they were."""
+        """How the models compared, if they were."""
         return self.manifest.get("comparison")
 
     def title(self, method: str) -> str:
-        """Name a method to a reader."""
+        """Return a method's name for the reader."""
         return self.titles.get(method, method)
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Write a share in per cent."""
+    """Format a share as a percentage."""
     return f"{100 * share:.{digits}f} %"
 
 

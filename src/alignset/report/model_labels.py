@@ -1,4 +1,4 @@
-"""The parts of a model's report that are about labels: noise, doubtful rows, tipping points."""
+"""The parts of a model's report about labels: noise, doubtful rows, tipping points."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ RATE = (
     "reviewers can tell."
 )
 NOT_COVERED = (
-    "None of this covers reviewers who err, rows that differ from reviewed ones in other ways than "
-    "in how often their label is wrong, or people unlike those in the table."
+    "None of this covers mistakes by reviewers, rows that differ from reviewed ones in more than "
+    "how often their label is wrong, or people unlike those in the table."
 )
 
 
@@ -34,16 +34,16 @@ def labels(facts: ModelFacts) -> Section:
 def _noise(facts: ModelFacts) -> Section:
     rates, table_name = facts.rates, ("noise", "Noise rate by group")
     if rates["rate"].isna().all():
-        said = "No reviewed row is known, so noise rates are the model's own guess: no interval."
+        said = "No reviewed rows are known, so noise rates are only the model's guess: no interval."
         shown = rates[["group", "model_rate"]].rename(columns={"model_rate": "model's guess"})
         return Section("Noise rates", [Prose([said]), DataTable(shown, *table_name)])
     how = (
         "Reviewed rows are weighted by the inverse of their probability of being reviewed."
         if facts.weighted
-        else "Selection probabilities are not known, so reviewed rows count as drawn at random."
+        else "Selection probabilities are unknown, so reviewed rows are treated as drawn at random."
     )
     guess = (
-        "The model's own rate uses its confidence in rows nobody reviewed; where it leaves the "
+        "The model's own rate uses its confidence in rows nobody reviewed; if it is outside the "
         "interval, trust the interval."
     )
     names = {"rate": "noise rate", **INTERVAL, "model_rate": "model's own rate"}
@@ -54,7 +54,7 @@ def _noise(facts: ModelFacts) -> Section:
         name="noise-rates", title="Noise rate by group",
         alt="Noise rate of each group with its interval.",
     )  # fmt: skip
-    told = Prose([f"{RATE} {how} Intervals are of 95 %. {guess}"])
+    told = Prose([f"{RATE} {how} Intervals are 95 %. {guess}"])
     return Section("Noise rates", [told, Gallery([picture]), table])
 
 
@@ -73,9 +73,9 @@ def _doubtful(facts: ModelFacts) -> Section:
         said = "Pass the table with --table TABLE to list the rows whose label is most doubtful."
         return Section(title, [Prose([said])])
     said = (
-        "Rows nobody reviewed, with the confidence that the observed label is right: an order in "
-        "which to look, not a verdict on any person. Ids may identify people, so keep this page "
-        "where the table may be kept."
+        "Rows nobody reviewed, with the confidence that the observed label is right: an order to "
+        "check them in, not a verdict on any person. Ids may identify people, so keep this page "
+        "only where you may keep the table."
     )
     table = DataTable(facts.doubtful, "doubtful", "Most doubtful labels")
     return Section(title, [Prose([said]), table])
@@ -85,7 +85,7 @@ def tipping_points(facts: ModelFacts) -> Section:
     """Say what would change the conclusion."""
     title, parts = "What would change the conclusion", []
     if len(facts.level):
-        how = "Here only the rows nobody reviewed change; the reviewed ones are what they are."
+        how = "Here only the rows nobody reviewed change; the reviewed ones stay as they are."
         said = FactList([_level_sentence(row) for row in facts.level.to_dict("records")])
         parts.append(Section("Which group has the noisier labels", [Prose([how]), said]))
     if facts.measured is not None and facts.comparison is not None:
@@ -98,7 +98,7 @@ def tipping_points(facts: ModelFacts) -> Section:
 
 def _level_sentence(row: Mapping[Any, Any]) -> tuple[str, str]:
     now, needed, other = row["now"], row["needed"], row["level_with"]
-    told = f"Of the labels nobody reviewed, an estimated {percent(now)} are wrong. "
+    told = f"An estimated {percent(now)} of the labels nobody reviewed are wrong. "
     if 0 <= needed <= 1:
         times = f", {needed / now:.1f} times as many" if now > 0 and needed != now else ""
         told += f"At {percent(needed)}{times}, the group would be level with {other!r}."
@@ -111,32 +111,32 @@ def _level_sentence(row: Mapping[Any, Any]) -> tuple[str, str]:
 def _recommendation(facts: ModelFacts, found: Measured, recommended: str) -> Section:
     how = (
         "Models are compared again as if, in one group at a time, wrong labels were more or less "
-        "common among the rows nobody reviewed than reviewed rows say, up to ten times by the "
-        "ratio of wrong to right ones. Reviewed rows that were wrong then count for more, or less."
+        "common among the rows nobody reviewed than the reviewed rows suggest, by a factor of up "
+        "to ten in the ratio of wrong to right. Wrong reviewed rows then count for more, or less."
     )
     corrected = facts.title(found.corrected_method)
-    start = f"With every row counting as many as it stands for, it is {corrected}."
+    start = f"With every row weighted by the rows it stands for, it is {corrected}."
     if found.corrected_method != recommended:
         start = (
-            f"The recommendation is not firm: with every row counting as many as it stands for it "
-            f"is {corrected}, not {facts.title(recommended)}."
+            "The recommendation is not firm: with every row weighted by the rows it stands for, "
+            f"it is {corrected}, not {facts.title(recommended)}."
         )
     groups = found.tipping.groupby("group", sort=False) if len(found.tipping) else ()
     tips = [(str(group), _tips(facts, rows.to_dict("records"))) for group, rows in groups]
-    none = Prose(["No group has both wrong and right reviewed labels to weigh."])
+    none = Prose(["No group has both wrong and right reviewed labels."])
     blocks = [Prose([how, start]), FactList(tips) if tips else none]
     return Section("Which model is recommended", blocks)
 
 
 def _tips(facts: ModelFacts, rows: Sequence[Mapping[Any, Any]]) -> str:
-    told = [f"Of the labels nobody reviewed, an estimated {percent(rows[0]['now'])} are wrong."]
+    told = [f"An estimated {percent(rows[0]['now'])} of the labels nobody reviewed are wrong."]
     for row in rows:
         more = row["direction"] == "more"
         if math.isnan(row["tips"]):
             bound = f"as {'many' if more else 'few'} as {percent(row['tried'])}"
-            told.append(f"The recommendation would be the same if {bound} were.")
+            told.append(f"The recommendation would be the same if {bound} of them were.")
         else:
             bound = f"{percent(row['tips'])} or {'more' if more else 'fewer'}"
             method = facts.title(row["recommended"])
-            told.append(f"If about {bound} were, {method} would be recommended.")
+            told.append(f"If about {bound} of them were, {method} would be recommended.")
     return " ".join(told)

@@ -17,25 +17,25 @@ WORDS = (
     ("true label", "What a reviewer found; known for reviewed rows only."),
     ("noise rate", "The share of observed labels that are wrong."),
     ("AUROC", "How often a row with the label is ranked above one without it: 0.5 is chance, 1 is "
-     "best."),
+     "perfect."),
     ("AUEOC", "Area under the equalized odds curve: 1 minus the gap between groups in true and "
-     "false positive rates, averaged over all thresholds. 1 is even."),
+     "false positive rates, averaged over all thresholds. 1 means no gap."),
     ("HM", "Harmonic mean of AUROC and AUEOC: high only if both are."),
-    ("calibration gap", "Mean predicted probability minus the share that has the label: above 0 "
-     "the model says too much, below 0 too little."),
-    ("95 % interval", "Made by a recipe that covers the truth in about 95 of 100 studies like this "
-     "one."),
+    ("calibration gap", "Mean predicted probability minus the share that has the label: the "
+     "model predicts too much above 0, and too little below 0."),
+    ("95 % interval", "A range made by a rule that covers the truth in about 95 of 100 studies "
+     "like this one."),
 )  # fmt: skip
 
 ENOUGH = 20
-"""Reviewed rows of a group that is named at a glance."""
+"""Minimum reviewed rows for a group to be named at a glance."""
 
 
 def model_page(facts: ModelFacts) -> Page:
     """Lay out the report of one model."""
     said = [*_labels_said(facts.rates), *_model_said(facts)]
     names = list(facts.manifest["columns"]["features"])
-    read = f"{len(names)} columns it reads"
+    read = f"{len(names)} columns that it reads"
     columns = DataTable(pd.DataFrame({"column": names}), "columns", "Columns it reads", read)
     sections = [
         Section("At a glance", [Tiles(_tiles(facts)), Prose(said)]),
@@ -48,8 +48,8 @@ def model_page(facts: ModelFacts) -> Page:
         Section("Provenance", [FactList(_provenance(facts))]),
     ]
     lead = (
-        f"How far the label {facts.label!r} can be trusted, and how good and how even a model of "
-        "the true label is."
+        f"How far the label {facts.label!r} can be trusted, how good a model of the true label is, "
+        "and how even it is across groups."
     )
     footer = "Made by alignset from a model folder; the same folder and table give the same page."
     return Page(f"Report on a model of {facts.label!r}", lead, sections, footer=footer)
@@ -69,12 +69,12 @@ def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
             said = NOTHING if pd.isna(estimate) else f"{estimate:.2f}"
             tiles.append((said, f"{metric}, corrected"))
     if facts.verdict is not None:
-        tiles.append((facts.verdict.colour, "verdict on reviewed rows"))
+        tiles.append((facts.verdict.colour, "verdict on the reviewed rows"))
     return tiles
 
 
 def _corrected(found: Measured, metric: str) -> pd.Series[Any]:
-    """Return the corrected score of all groups together."""
+    """Return the corrected score for all groups together."""
     place = ["measured", "metric", "group"]
     here = (found.scores[place] == ["corrected", metric, ""]).all(axis=1)
     return found.scores[here].iloc[0]
@@ -83,19 +83,19 @@ def _corrected(found: Measured, metric: str) -> pd.Series[Any]:
 def _labels_said(rates: pd.DataFrame) -> Iterator[str]:
     known = _well_known(rates).sort_values("rate", ascending=False, kind="stable")
     if not len(known):
-        yield "No reviewed row is known, so how many labels are wrong is the model's guess only."
+        yield "No reviewed rows are known, so the share of wrong labels is only the model's guess."
         return
     most, least = known.iloc[0], known.iloc[-1]
-    told = f"Of the labels of group {most['group']!r}, {_rate(most)} are wrong"
+    told = f"In group {most['group']!r}, {_rate(most)} of the labels are wrong"
     if len(known) > 1:
-        apart, alike = "do not overlap", "overlap, so a difference between groups is not shown"
-        told += f"; of group {least['group']!r}, {_rate(least)}. The intervals "
+        apart, alike = "do not overlap", "overlap, so this does not show that the groups differ"
+        told += f"; in group {least['group']!r}, {_rate(least)}. The intervals "
         told += apart if most["low"] > least["high"] else alike
     yield f"{told}."
 
 
 def _well_known(rates: pd.DataFrame) -> pd.DataFrame:
-    """Keep groups with a rate, and of these the ones with enough reviewed rows, if there are."""
+    """Keep groups with a rate; of these, only those with enough reviewed rows, if there are any."""
     known = rates[rates["rate"].notna()]
     enough = known[known["reviewed"] >= ENOUGH]
     return enough if len(enough) else known
@@ -109,15 +109,15 @@ def _model_said(facts: ModelFacts) -> Iterator[str]:
     if facts.measured is not None:
         auroc, gap = (_corrected(facts.measured, m) for m in ("AUROC", "calibration"))
         way = "too low" if gap["estimate"] < 0 else "too high"
-        sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", which chance may explain"
+        sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", which may be chance"
         what = repr(facts.measured.positive)
         pair = f"a row with the label {what} above one without it"
         if len(facts.classes) > 2:
-            pair = "a row of a class above one of the rest, averaged over classes,"
+            pair = "a row of a class above one of another class, averaged over classes,"
         yield (
-            f"The model of this folder ({facts.method}) ranks {pair} in "
+            f"The model in this folder ({facts.method}) ranks {pair} in "
             f"{percent(auroc['estimate'], 0)} of pairs ({percent(auroc['low'], 0)} to "
-            f"{percent(auroc['high'], 0)}). Its probabilities of {what} are "
+            f"{percent(auroc['high'], 0)}). Its probabilities for {what} are "
             f"on average {100 * abs(gap['estimate']):.1f} percentage points "
             f"{way}{sure}."
         )
@@ -133,41 +133,41 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
     knows = (
         f"The model is told {told}."
         if told
-        else "The model is not told the group itself, though other columns may give it away."
+        else "The model is not told the group, though other columns may reveal it."
     )
-    holds = "No row."
+    holds = "No rows."
     if facts.measured is not None:
         holds = (
-            f"Of each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
+            f"For each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
             "held-out predictions, without id or features (evaluation.json)."
         )
     return [
         ("What it does", f"Estimates the true value of {facts.label!r} ("
          f"{', '.join(map(repr, facts.classes))}) from {len(columns['features'])} columns, and how "
-         "likely an observed label is right."),
+         "likely it is that an observed label is right."),
         ("Intended use", "To rank labels for review and to predict the true label of rows like "
-         "those it was trained on. Who it is for, and who answers for it, was not told to "
-         "alignset; write it here before it is used."),
-        ("Not for", "Deciding about a person without looking; people, places or years unlike the "
-         "table; groups that were left out or hardly reviewed."),
-        ("Data", f"{data.get('file', 'not recorded')}: {rows.get('all', 'unknown')} rows, of which "
-         f"{rows.get('reviewed', 'unknown')} reviewed in column {columns['truth']!r}."),
+         "those it was trained on. alignset does not know who the model is for or who is "
+         "responsible for it; write that here before it is used."),
+        ("Not for", "Decisions about a person that nobody checks; people, places or years unlike "
+         "the table; groups that were left out or hardly reviewed."),
+        ("Data", f"{data.get('file', 'not recorded')}: {rows.get('all', 'unknown')} rows; "
+         f"{rows.get('reviewed', 'unknown')} are reviewed, in column {columns['truth']!r}."),
         ("Groups", f"By {several}: {', '.join(map(repr, m['groups']))}. {knows}"),
         ("Training", _training(facts)),
-        ("Thresholds", "One for all groups; the model folder sets none."),
+        ("Thresholds", "The same for all groups; the model folder does not set one."),
         ("Limits", _limits(facts)),
-        ("What the folder holds of people", holds),
+        ("What the folder holds about people", holds),
     ]  # fmt: skip
 
 
 def _training(facts: ModelFacts) -> str:
     search, settings = facts.manifest.get("search"), facts.manifest.get("settings") or {}
     if not search:
-        return f"{facts.method}; how it was searched for was not recorded."
+        return f"{facts.method}; the search for its configuration was not recorded."
     config = ", ".join(f"{name} {value:.3g}" for name, value in sorted(search["config"].items()))
     return (
         f"{facts.method}, the best of {search['tried']} configurations ({config}); "
-        f"{settings.get('folds', 'unknown')} parts for cross-fitting."
+        f"{settings.get('folds', 'unknown')} folds for cross-fitting."
     )
 
 
@@ -175,7 +175,7 @@ def _limits(facts: ModelFacts) -> str:
     found = [str(note) for note in facts.manifest.get("notes", [])]
     if facts.verdict is not None:
         found += [sentence(reason.text) for reason in facts.verdict.reasons]
-    found.append("True labels are what reviewers found: where they err, so does everything here.")
+    found.append("True labels are what reviewers found: if they are wrong, so is everything here.")
     return " ".join(found)
 
 
@@ -190,7 +190,7 @@ def _provenance(facts: ModelFacts) -> list[tuple[str, str]]:
         ("SHA-256 of the model", m.get("sha256")),
         ("Trained on", m.get("created")),
         ("Seed", m.get("seed")),
-        ("Resamples of an interval", settings.get("n_boot")),
+        ("Resamples for an interval", settings.get("n_boot")),
         ("Versions", ", ".join(f"{name} {value}" for name, value in versions.items())),
         *facts.table,
         ("Report made with", facts.command),

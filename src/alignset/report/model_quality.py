@@ -1,4 +1,4 @@
-"""The parts of a model's report that say how good and how even it is, and what else might do."""
+"""The parts of a model's report on how good and how even it is, and on simpler models."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from alignset.report.model_facts import WAYS, Measured, ModelFacts
 from alignset.report.page import NOTHING, DataTable, Gallery, Prose, Section
 
 THREE_WAYS = (
-    "Everything here is measured on reviewed rows, each scored by a model that was trained without "
-    "it (cross-fitting), in three ways. On observed labels: against the label in the table, every "
-    "row counting once; this is what one would see without reviews. On reviewed rows: against what "
-    "the reviewers found, every row counting once. Corrected: against what the reviewers found, "
-    "every row counting as many rows of the table as it stands for."
+    "Everything here is measured on reviewed rows, each scored by a model trained without it "
+    "(cross-fitting), in three ways. On observed labels: against the label in the table, with "
+    "every row counted once; this is what you would see without reviews. On reviewed rows: against "
+    "what the reviewers found, with every row counted once. Corrected: against what the reviewers "
+    "found, with every row weighted by the rows of the table that it stands for."
 )
 BY_DESIGN = (
-    "A row stands for 1 / (its probability of being reviewed) rows, scaled so that each group and "
-    "observed label adds up to its rows in the table."
+    "A row stands for 1 / (its probability of being reviewed) rows, scaled to make each group and "
+    "observed label add up to its rows in the table."
 )
 BY_CELL = (
-    "Selection probabilities are not known, so a row stands for the rows of its group and observed "
-    "label, shared out evenly: right if reviewed rows were picked at random within these, and not "
-    "otherwise."
+    "Selection probabilities are not known, so a row stands for an equal share of the rows with "
+    "its group and observed label: this is right only if reviewed rows were picked at random "
+    "within these."
 )
 TERMS = {"AUROC": "AUROC", "AUEOC": "AUEOC", "HM": "HM", "calibration": "calibration gap"}
 
 
 def quality(facts: ModelFacts) -> Section:
-    """Say how good and how even the model is, three ways."""
-    title = "How good and how even the model is"
+    """Say how good and how even the model is, measured three ways."""
+    title = "How good the model is, and how even across groups"
     found = facts.measured
     if found is None:
         said = "Models were not compared on held-out reviewed rows, so nothing can be said here."
@@ -43,16 +43,16 @@ def quality(facts: ModelFacts) -> Section:
     how = f"{THREE_WAYS} {BY_DESIGN if found.by_design else BY_CELL}"
     cautions = [
         f"In brackets: 95 % intervals from resampling the {found.n_rows} rows within their groups. "
-        "AUEOC is near 1 also for predictions that hardly differ, so read it beside AUROC; its "
-        "intervals lean low when groups are truly even. The models measured were trained on part "
-        "of the reviewed rows; the one in the folder, trained on all, may be a little better."
+        "AUEOC is also near 1 for predictions that hardly differ, so read it with AUROC; its "
+        "intervals tend to be low when groups are truly even. The models measured were trained on "
+        "part of the reviewed rows; the one in the folder, trained on all, may be a little better."
     ]
     if len(facts.classes) > 2:
         cautions.append(
             "AUROC and AUEOC are means over classes, each against the rest. Curves and calibration "
-            f"are of {found.positive!r} against the rest."
+            f"are for {found.positive!r} against the rest."
         )
-    table = DataTable(_table(found.scores), "three-ways", "How good and how even, three ways")
+    table = DataTable(_table(found.scores), "three-ways", "The model, measured three ways")
     return Section(title, [Prose([how]), table, Prose(cautions), Gallery(_pictures(found))])
 
 
@@ -72,7 +72,7 @@ def _name(metric: object, group: object) -> str:
 
 
 def _told(row: Mapping[Any, Any], sign: str = "") -> str:
-    """Write an estimate and its interval; JSON has None for NaN."""
+    """Format an estimate and its interval; JSON has None for NaN."""
     if row["estimate"] is None or math.isnan(row["estimate"]):
         return NOTHING
     ends = (math.nan if row[end] is None else row[end] for end in ("low", "high"))
@@ -101,9 +101,9 @@ def _odds(found: Measured) -> Lines:
         pd.DataFrame({"line": lines, "x": found.odds["threshold"], "y": found.odds["eo"]}),
         f"threshold on the probability of {found.positive!r}", "equalized odds",
         name="equalized-odds", title="Equalized odds",
-        caption="1 minus how far groups lie apart in true and false positive rate; the area below "
-        "is AUEOC. A dip is a threshold at which errors fall unevenly.",
-        alt="Equalized odds between groups along the threshold, three ways.",
+        caption="1 minus the gap between groups in true and false positive rates; the area below "
+        "the curve is AUEOC. A dip is a threshold at which groups have different errors.",
+        alt="Equalized odds between groups by threshold, three ways.",
         y_from=max(0.0, min(lowest, 0.8)),
     )  # fmt: skip
 
@@ -128,14 +128,14 @@ def _calibration(found: Measured, way: str) -> Lines:
         f"mean predicted probability of {found.positive!r}", f"share that is {found.positive!r}",
         diagonal="as predicted", name=f"calibration-{way}",
         title=f"Calibration by group, {WAYS[way]}",
-        caption="Five parts of each group with as many rows each. Below the diagonal the model "
-        "says too much, above it too little.",
+        caption="Each group in five parts of equal size. Below the diagonal the model predicts too "
+        "much, above it too little.",
         alt=f"Predicted and found share in five parts of each group, {WAYS[way]}.",
     )  # fmt: skip
 
 
 def comparison(facts: ModelFacts) -> Section:
-    """Compare with simpler models, and repeat the recommendation."""
+    """Compare the model with simpler ones, and repeat the recommendation."""
     title, found = "Would a simpler model do?", facts.comparison
     if found is None:
         return Section(title, [Prose(["Models were not compared: too few rows are reviewed."])])
@@ -150,17 +150,17 @@ def comparison(facts: ModelFacts) -> Section:
     said = [found["sentence"]]
     if found["groups_left_out"]:
         names = ", ".join(map(repr, found["groups_left_out"]))
-        said.append(f"Left out, for too few reviewed rows of some class: {names}.")
+        said.append(f"Left out because some class has too few reviewed rows: {names}.")
     said.append(
-        f"Difference in HM: that of {facts.title(found['asked'])} minus that of the other; 95 % "
-        "intervals, every reviewed row counting once."
+        f"Difference in HM: {facts.title(found['asked'])} minus the other model; 95 % intervals, "
+        "with every reviewed row counted once."
     )
     models, ends = "Models on held-out reviewed rows", ["estimate", "low", "high"]
     dots = [{"label": facts.title(name), **of["hm"]} for name, of in found["scores"].items()]
     picture = Dots(
         pd.DataFrame(dots).astype(dict.fromkeys(ends, float)),
         Axis("HM of AUROC and AUEOC (95 % interval)"), name="models-hm", title=models,
-        alt="Harmonic mean of AUROC and AUEOC of each model.",
+        alt="Harmonic mean of AUROC and AUEOC for each model.",
     )  # fmt: skip
     table = DataTable(pd.DataFrame(rows), "models", models)
     return Section(title, [Prose(said), table, Gallery([picture])])

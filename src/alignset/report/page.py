@@ -1,4 +1,4 @@
-"""One self-contained HTML file made of sections and blocks: text, tables, pictures."""
+"""One self-contained HTML file made of sections and blocks of text, tables and pictures."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from alignset.report.canvas import inline
 from alignset.report.displays import Display
 
 NOTHING = "\N{EN DASH}"
-"""Shown where there is no value."""
+"""Shown for a missing value."""
 
 SIGNED = ("gap", "difference", "low", "high")
 """Columns whose numbers show their sign."""
 
 
 class TableCell(NamedTuple):
-    """What is shown, what is sorted and saved, and whether it is a number."""
+    """The text shown, the value sorted and saved, and whether it is a number."""
 
     text: str
     value: str
@@ -35,7 +35,7 @@ class TableCell(NamedTuple):
 
 
 def make_cell(column: str, value: Any) -> TableCell:
-    """Write a value as its column's name asks for."""
+    """Format a value according to its column's name."""
     is_float = isinstance(value, float | np.floating)
     if value is None or (is_float and np.isnan(value)):
         return TableCell(NOTHING, "", is_number=True)
@@ -54,14 +54,14 @@ def _number(column: str, value: float) -> str:
 
 
 def slug(*parts: str) -> str:
-    """Join names into one that can be an element's id and a file's name."""
+    """Join names into one that can be an element's id or a file's name."""
     text = re.sub(r"[^a-z0-9]+", "-", " ".join(parts).lower())
     return text.strip("-") or "x"
 
 
 @dataclass(frozen=True)
 class PageBlock:
-    """A piece of a page; each kind names the template that shows it."""
+    """A piece of a page; each kind names its template."""
 
     template: ClassVar[str]
 
@@ -76,7 +76,7 @@ class Prose(PageBlock):
 
 @dataclass(frozen=True)
 class Tiles(PageBlock):
-    """A few numbers to be seen at a glance: (value, what it counts)."""
+    """A few numbers to see at a glance: (value, what it counts)."""
 
     template: ClassVar[str] = "tiles.html.j2"
     items: Sequence[tuple[str, str]]
@@ -84,7 +84,7 @@ class Tiles(PageBlock):
 
 @dataclass(frozen=True)
 class FactList(PageBlock):
-    """Terms and what is known of them; an anchor, where given, makes terms targets of links."""
+    """Terms and their descriptions; with an anchor, links can point to each term."""
 
     template: ClassVar[str] = "facts.html.j2"
     items: Sequence[tuple[str, str]]
@@ -93,7 +93,7 @@ class FactList(PageBlock):
 
 @dataclass(frozen=True)
 class DataTable(PageBlock):
-    """A table; folded away behind ``summary`` where one is given."""
+    """A table; if ``summary`` is given, it is folded away behind it."""
 
     template: ClassVar[str] = "datatable.html.j2"
     frame: pd.DataFrame
@@ -103,14 +103,14 @@ class DataTable(PageBlock):
 
     @property
     def rows(self) -> list[list[TableCell]]:
-        """What the cells show; the index is left out."""
+        """The cells, without the index."""
         values = self.frame.itertuples(index=False, name=None)
         return [list(map(make_cell, map(str, self.frame.columns), row)) for row in values]
 
 
 @dataclass(frozen=True)
 class Gallery(PageBlock):
-    """Pictures side by side where there is room, each with its numbers."""
+    """Pictures, side by side if there is room, each with its numbers."""
 
     template: ClassVar[str] = "gallery.html.j2"
     displays: Sequence[Display]
@@ -119,7 +119,7 @@ class Gallery(PageBlock):
     def picture(display: Display) -> Markup:
         """Return the drawing as an element of the page."""
         label = f"{display.alt or display.title} The numbers are in the table that follows."
-        short = hashlib.sha256(display.name.encode()).hexdigest()[:6]  # it precedes every id
+        short = hashlib.sha256(display.name.encode()).hexdigest()[:6]  # prefix of every id
         return inline(display.svg(), prefix=f"f{short}", label=label)
 
     @staticmethod
@@ -130,7 +130,7 @@ class Gallery(PageBlock):
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, blocks, and sections below it.
+    """A heading, its blocks and its subsections.
 
     Examples
     --------

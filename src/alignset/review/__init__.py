@@ -1,10 +1,10 @@
-"""People who review: plan how many rows, draw them, hand out a sheet, join it, audit the labels.
+"""Human review: plan how many rows, draw them, write a sheet, join the answers, audit labels.
 
 The verbs are in modules of the same name (``plan.plan``, ``sample.sample``, ``join.join``,
 ``audit.audit``); what they take and return can be imported from here.
 
-The module can be called, with a warning: ``alignset.review(...)`` was a function, now
-``alignset.draw_review``. That goes with version 0.3.
+The module can be called, with a warning: ``alignset.review(...)`` was a function, which is now
+``alignset.draw_review``. Calling the module ends with version 0.3.
 """
 
 import sys

@@ -28,7 +28,7 @@ Mask = NDArray[np.bool_]
 
 
 class Auditor(Protocol):
-    """What an audit asks of a model; ``alignset.model.fitted.Model`` is one."""
+    """What an audit needs from a model; ``alignset.model.fitted.Model`` has it."""
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -36,11 +36,11 @@ class Auditor(Protocol):
 
     @property
     def columns(self) -> Columns:
-        """Which column plays which part."""
+        """Role of each column."""
 
     @property
     def preprocessing(self) -> Any:
-        """What turns a table into a matrix (n, D): ``transform(frame)``."""
+        """Turns a table into a matrix (n, D): ``transform(frame)``."""
 
     def predict_proba(self, frame: Any) -> Floats:
         """Probability of each true class, (n, K)."""
@@ -51,15 +51,15 @@ class Auditor(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What an audit found; answers :meth:`frame`, every row, the most doubtful first.
+    """What an audit found; :meth:`frame` has every row, the most doubtful first.
 
-    ``ranked`` has the row id, group, observed, confidence that the observed label is right,
-    predicted (the most probable true label), and the true label where known.
+    ``ranked`` has the row id, group, observed label, confidence that this label is right, the most
+    probable true label (predicted), and the true label where known.
     """
 
     ranked: pd.DataFrame
     rates: tuple[NoiseRate, ...]  # one per group, from reviewed rows
-    model_rates: dict[Any, float]  # mean of 1 - confidence: what the model thinks they are
+    model_rates: dict[Any, float]  # mean of 1 - confidence: the model's own estimate
     tests: tuple[TwoSampleTest, ...]  # one per group
     empty: tuple[EmptyCell, ...]  # group x observed label without a reviewed row
     verdict: ReviewVerdict
@@ -76,8 +76,8 @@ class Audit:
         said = []
         if any(rate.reviewed and not rate.weighted for rate in self.rates):
             said.append(
-                "selection probabilities are not known in some group, so its reviewed rows count "
-                "as drawn at random"
+                "selection probabilities are unknown in some groups, so their reviewed rows are "
+                "treated as drawn at random"
             )
         off = [
             f"{self.model_rates[rate.group]:.2f} in group {rate.group!r}"
@@ -87,7 +87,7 @@ class Audit:
         if off:
             said.append(
                 f"the model's own noise rate is outside the interval ({', '.join(off)}): its "
-                "confidence ranks rows, but is no probability"
+                "confidence ranks rows, but is not a probability"
             )
         return tuple(said)
 
@@ -123,14 +123,14 @@ def audit(
         From ``alignset.load_model``.
     table : DataFrame
     label, truth, group, id : optional
-        Columns; those the model was trained with by default. Without a truth column, the rows are
-        ranked and nothing is said about noise rates.
+        Columns; by default those the model was trained with. Without a truth column, rows are
+        ranked but noise rates are not estimated.
     next_rows : int, default=0
-        How many rows to propose for review, by :func:`alignset.review.design.propose`.
+        Number of rows to propose for review, with :func:`alignset.review.design.propose`.
     floor : float in (0, 1], default=0.25
-        Share of the proposals drawn at random, so that every open row has a chance.
+        Share of the proposals drawn at random, which gives every open row a chance.
     show : sequence of str
-        Columns the reviewer of the proposed rows sees.
+        Columns that the reviewer of the proposed rows sees.
     level : float, default=0.95
         Coverage of the intervals.
     rule : callable, default=wilson
@@ -165,7 +165,7 @@ def _parts(
     group: Sequence[str] | None,
     id: str | None,
 ) -> Columns:
-    """Choose the columns: those asked for, else those of the model where the table has them."""
+    """Choose the columns: those asked for, else the model's if the table has them."""
     there = set(table.columns)
     parts = replace(
         known,
@@ -181,7 +181,7 @@ def _parts(
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """A table, and what is known of every row of it."""
+    """A table, and what is known about each of its rows."""
 
     model: Auditor
     table: pd.DataFrame
@@ -193,7 +193,7 @@ class _Seen:
     design: ReviewDesign  # how the row came to be reviewed
 
     def tests(self, level: float, rng: np.random.Generator) -> tuple[TwoSampleTest, ...]:
-        """Test each group, at a level that allows for testing all of them."""
+        """Test each group, at a level corrected for the number of groups."""
         cells, reviewed, weight = self.cells, self.reviewed, self._stand_for()
         level = 1 - (1 - level) / len(cells.groups)
         tests = []
@@ -209,9 +209,9 @@ class _Seen:
         return tuple(tests)
 
     def _stand_for(self) -> Floats | None:
-        """How many unreviewed rows each reviewed row stands for; None if that is not known.
+        """Return how many unreviewed rows each reviewed row represents; None if unknown.
 
-        Each wave stands for all rows not on it, so waves are averaged by their size.
+        Each wave represents all rows not on it, so waves are averaged by their size.
         """
         known = self.design.drawn & self.reviewed
         waves, counts = np.unique(self.design.wave[known], return_counts=True)

@@ -1,4 +1,4 @@
-"""How rows to review are shared out and drawn, so that every selection probability is known."""
+"""Share out and draw rows to review, with a known selection probability for every row."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from alignset.rows.review import draw, largest_remainder
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Allocation = Callable[[Any, Any], Floats]
-"""``allocation(sizes, rates) -> weights``, all of shape (G, K): what share each cell gets."""
+"""``allocation(sizes, rates) -> weights``, all of shape (G, K): the share each cell gets."""
 
 
 def proportional(sizes: ArrayLike, rates: ArrayLike) -> Floats:
-    """Weigh cells by their size: a representative sample, every row equally probable."""
+    """Weight cells by their size: a representative sample in which every row is equally likely."""
     del rates
     return np.asarray(sizes, float)
 
 
 def neyman(sizes: ArrayLike, rates: ArrayLike) -> Floats:
-    """Weigh cells by size times standard deviation: the smallest variance of the overall rate.
+    """Weight cells by size times standard deviation, to minimise the overall rate's variance.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def neyman(sizes: ArrayLike, rates: ArrayLike) -> Floats:
 
 
 def even(sizes: ArrayLike, rates: ArrayLike) -> Floats:
-    """Give every group the same number of rows, proportionally to its cells within it.
+    """Give every group the same number of rows, shared among its cells in proportion to size.
 
     Examples
     --------
@@ -49,22 +49,22 @@ def even(sizes: ArrayLike, rates: ArrayLike) -> Floats:
 
 
 def allocate(sizes: ArrayLike, weights: ArrayLike, total: int, *, floor: int = 1) -> Ints:
-    """Share ``total`` draws out over cells, at least ``floor`` and at most all rows of each.
+    """Share ``total`` draws out among cells: at least ``floor`` and at most all rows of each.
 
     Parameters
     ----------
     sizes, weights : array-like of one shape
-        Rows in each cell, and what the draws are proportional to.
+        Rows in each cell, and the weights the draws are proportional to.
     total : int
-        Number of draws; no more than there are rows, and one for each cell that has rows.
+        Number of draws; at most the number of rows, and at least one for each non-empty cell.
     floor : int, default=1
-        Draws each cell gets at least, or all its rows if it has fewer. Lowered as far as needed
-        if ``total`` cannot give every cell that many.
+        Minimum draws from each cell, or all its rows if it has fewer. Lowered if ``total`` is too
+        small to give every cell that many.
 
     Returns
     -------
     int array of the shape of ``sizes``
-        Sums to ``total``. Within the bounds, proportional to the weights but for rounding.
+        Sums to ``total``. Within the bounds, proportional to the weights apart from rounding.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def allocate(sizes: ArrayLike, weights: ArrayLike, total: int, *, floor: int = 1
         raise ValueError(f"cannot draw {total} of {sizes.sum()} rows; ask for fewer.")
     if total < filled:
         raise ValueError(
-            f"cannot draw {total} rows from {filled} group x label cells; take at least one of "
-            f"each, {filled}, or use fewer groups."
+            f"cannot draw {total} rows from {filled} group x label cells; draw at least {filled}, "
+            "one from each, or use fewer groups."
         )
     while np.minimum(sizes, floor).sum() > total:
         floor -= 1
@@ -88,7 +88,7 @@ def allocate(sizes: ArrayLike, weights: ArrayLike, total: int, *, floor: int = 1
 
 
 def _clipped(weights: Floats, least: Ints, most: Ints, total: int) -> Floats:
-    """Scale the weights so that, cut to [least, most], they sum to the total."""
+    """Scale the weights to sum to the total once they are clipped to [least, most]."""
     weights = np.where(most > 0, np.maximum(weights, 1e-12 * max(weights.max(), 1e-300)), 0.0)
     low, high = 0.0, float((most / np.where(weights > 0, weights, 1)).max())
     for _ in range(200):
@@ -101,18 +101,18 @@ def _clipped(weights: Floats, least: Ints, most: Ints, total: int) -> Floats:
 
 
 def draw_stratified(stratum: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
-    """Draw ``counts[h]`` rows of each stratum ``h`` without replacement, and shuffle them."""
+    """Draw ``counts[h]`` rows from each stratum ``h`` without replacement, and shuffle them."""
     return rng.permutation(draw(stratum, counts, rng))
 
 
 def inclusion_probabilities(size: ArrayLike, n: int) -> Floats:
     """Turn sizes into inclusion probabilities that sum to n, none above 1.
 
-    Rows whose share would exceed 1 are certain; the rest share what is left, again and again.
+    Rows whose share would exceed 1 are certain; the others share what is left, repeatedly.
     """
     size = np.asarray(size, float)
     if not (np.isfinite(size).all() and (size > 0).all()):
-        raise ValueError("every row needs a positive, finite size to have a chance of selection.")
+        raise ValueError("every row needs a positive, finite size to have a chance of being drawn.")
     if not 0 <= n <= len(size):
         raise ValueError(f"cannot draw {n} of {len(size)} rows; ask for fewer.")
     if n == len(size):
@@ -130,8 +130,8 @@ def draw_systematic(chance: Floats, rng: np.random.Generator) -> Ints:
     """Draw rows with exactly the given inclusion probabilities, in random order.
 
     Randomised systematic sampling (Madow 1949; Hartley and Rao 1962): rows are put in random
-    order, their probabilities laid end to end, and every row taken that covers one of
-    u, u + 1, u + 2, ... for one uniform u. The number of rows is the sum of the probabilities.
+    order, their probabilities are laid end to end, and every row that covers one of
+    u, u + 1, u + 2, ... is drawn, for one uniform u. The probabilities sum to the number of rows.
     """
     order = rng.permutation(len(chance))
     total = round(float(chance.sum()))
@@ -149,22 +149,22 @@ def propose(
     floor: float = 0.25,
     random_state: int | np.random.Generator | None,
 ) -> tuple[Ints, Floats]:
-    """Draw rows to review next, doubtful ones more often, every one with some chance.
+    """Draw rows to review next: doubtful ones more often, but every row has a chance.
 
     Parameters
     ----------
     confidence : float array of shape (m,)
-        Of the rows to draw from.
+        Confidence of the rows to draw from.
     n : int
     floor : float in (0, 1]
-        Share drawn whatever the confidence.
+        Share drawn regardless of confidence.
     random_state : int, Generator or None
 
     Returns
     -------
     drawn : int array of shape (n,)
     chance : float array of shape (m,)
-        Probability of every row to be drawn; sums to n.
+        Probability that each row is drawn; sums to n.
 
     Notes
     -----
@@ -182,7 +182,7 @@ def propose(
     if not 0 < floor <= 1:
         raise ValueError(f"floor must lie in (0, 1], got {floor}; write 0.25 for 25 %.")
     if not 0 < n <= m:
-        raise ValueError(f"next must lie in 1 to {m} (the open rows), got {n}.")
+        raise ValueError(f"next must be from 1 to {m} (the open rows), got {n}.")
     doubt = np.sqrt(confidence * (1 - confidence))
     share = doubt / doubt.sum() if doubt.sum() > 0 else np.full(m, 1 / m)
     chance = inclusion_probabilities(floor / m + (1 - floor) * share, n)

@@ -1,4 +1,4 @@
-"""Bring what reviewers found back to the table."""
+"""Add what reviewers found to the table."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from alignset.tables.targets import read_labels
 class Joined:
     """A table with its reviews, and how many there were.
 
-    The table has the true label (missing where unknown), and stratum, wave and probability of every
-    row that was on a sheet.
+    The table has the true label (missing where unknown), and the stratum, wave and probability of
+    every row that was on a sheet.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def join(table: pd.DataFrame, reviews: Reviews, *, label: str, truth: str = REVI
     reviews : Reviews
         From :func:`alignset.review.sheet.read_reviews`.
     label : str
-        Column of the observed label; true labels are written as its values are.
+        Column of the observed label; true labels are written with its values.
     truth : str, default="reviewed"
-        Column the true labels go to.
+        Column for the true labels.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def join(table: pd.DataFrame, reviews: Reviews, *, label: str, truth: str = REVI
         row = rows["id"].tolist()[done.argmax()]
         raise ValueError(f"row {row!r} of the sheet is already reviewed in the table.")
     true[at] = values
-    # whole numbers stay whole where some are missing
+    # integers stay integers even if some are missing
     out[truth] = pd.array(true.tolist(), dtype=_DTYPES.get(classes.dtype.kind, object))
     for name in DESIGN:
         column = _objects(out, name)
@@ -86,11 +86,11 @@ _DTYPES: Mapping[str, Any] = {
     "i": "Int64",
     "u": "Int64",
 }
-"""Of the columns a sheet brings, and of true labels by the kind of the observed ones."""
+"""Types of the columns a sheet adds, and of true labels by the kind of the observed ones."""
 
 
 def _values(rows: pd.DataFrame, classes: list[Any]) -> list[Any]:
-    """Answers as values of the label column, None where there is none."""
+    """Return answers as values of the label column, None where there is no answer."""
     known = {id_text(value).casefold(): value for value in classes}
     if len(known) < len(classes):
         known = {id_text(value): value for value in classes}
@@ -103,28 +103,28 @@ def _values(rows: pd.DataFrame, classes: list[Any]) -> list[Any]:
         if value is None and text is not None:
             accepted = ", ".join(repr(str(c)) for c in classes)
             raise ValueError(
-                f"row {row!r} of the sheet was reviewed as {answer!r}; accepted are {accepted}, "
-                f"{CANNOT_TELL!r} or nothing."
+                f"row {row!r} of the sheet was reviewed as {answer!r}; answer {accepted} or "
+                f"{CANNOT_TELL!r}, or leave it empty."
             )
         values.append(value)
     return values
 
 
 def _positions(table: pd.DataFrame, reviews: Reviews) -> Any:
-    """Where in the table each row of the sheet is."""
+    """Return the position in the table of each row of the sheet."""
     ids = row_ids(table, None if reviews.id_column == ROW else reviews.id_column)
     place = {id_text(value): position for position, value in enumerate(ids)}
     for row in reviews.rows["id"]:
         if row not in place:
             raise ValueError(
-                f"the sheet has a row with {reviews.id_column} {row!r}, which the table does not "
-                "have; join the sheet to the table it was drawn from."
+                f"the sheet has a row with {reviews.id_column} {row!r}, but the table does not; "
+                "join the sheet to the table it was drawn from."
             )
     return reviews.rows["id"].map(place).to_numpy(np.int64)
 
 
 def _objects(table: pd.DataFrame, name: str) -> Any:
-    """Return a column as objects, None where it, or an entry of it, is missing."""
+    """Return a column as objects, with None for missing entries or a missing column."""
     if name not in table:
         return np.full(len(table), None, dtype=object)
     values = table[name].to_numpy(object, copy=True)

@@ -1,4 +1,4 @@
-"""How many rows to review in which cells, to know each group's noise rate well enough."""
+"""How many rows to review in each cell to know each group's noise rate well enough."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from alignset.review.design import Allocation, Floats, Ints, allocate, proportio
 from alignset.tables.targets import Cells, guessed_rates, read_cells
 
 SMALL_SHARE, LEAST_GROUP, MOST_GROUP = 0.03, 0.20, 0.80
-"""What Tjandra and Wiens (2023) saw: worse at alignment sets of this share of the training rows
-or below; robust while the minority made up between these shares of the alignment set."""
+"""What Tjandra and Wiens (2023) found: worse results when the alignment set was this share of the
+training rows or less; robust while the minority made up between these shares of it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What to review: answers :meth:`frame` (a row per cell) and :meth:`group_frame`.
+    """What to review, as :meth:`frame` (a row per cell) and :meth:`group_frame` (one per group).
 
-    Both have rows there are, rows needed if the guess is right and at worst, rows within the
-    budget; of a group the half-width of its noise rate that they give, too. None where no budget
-    was given.
+    Both give the rows in the table, the rows needed if the guess is right and at worst, and the
+    rows within the budget. Groups also have the half-width of the noise rate that these give.
+    Without a budget, its columns are None.
 
     Examples
     --------
@@ -37,8 +37,8 @@ class Plan:
 
     rows: int  # of the table
     precision: float  # half-width asked for
-    level: float  # coverage of the interval it is the half-width of
-    guess: float | Mapping[Any, float]  # noise rate, or one per observed label, that is assumed
+    level: float  # coverage of that interval
+    guess: float | Mapping[Any, float]  # assumed noise rate, or one per observed label
     budget: int | None
     groups: pd.DataFrame  # one row per group
     cells: pd.DataFrame  # one row per group x observed label
@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def total_at_worst(self) -> int:
-        """Rows to review to reach the precision whatever the noise rates are."""
+        """Rows to review for the precision, whatever the noise rates are."""
         return int(self.groups["needed_at_worst"].sum())
 
     def frame(self) -> pd.DataFrame:
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One sentence for each group too small to say much about."""
+        """One sentence about each group that is too small to say much about."""
         return tuple(filter(None, self.groups["warning"]))
 
     @property
@@ -74,7 +74,7 @@ class Plan:
         size = (
             f"{total} of {self.rows} rows is an alignment set of {total / self.rows:.1%}; in "
             "Tjandra & Wiens (2023) the two-stage method was noticeably worse at "
-            f"{SMALL_SHARE:.0%} or lower of the training rows, and improved as the set grew (1 to "
+            f"{SMALL_SHARE:.0%} or less of the training rows, and improved as the set grew (1 to "
             "15 % were tried)."
         )
         bias = (
@@ -108,25 +108,25 @@ def plan(
     Parameters
     ----------
     table : DataFrame
-        Only the label and group columns are looked at.
+        Only the label and group columns are used.
     label : str
         Column of the observed label.
     group : str or sequence of str
-        Group columns; several mean their intersections, none means one group.
+        Group columns; several are intersected, none means one group.
     precision : float in (0, 0.5), default=0.05
         Half-width of each group's noise rate.
     level : float in (0, 1), default=0.95
         Coverage of the intervals.
     guess : float or mapping from observed label to float, in (0, 1), default=0.2
-        Noise rate expected before anything is reviewed.
+        Expected noise rate before anything is reviewed.
     budget : int, optional
         Rows that can be reviewed; shared out by ``allocation``.
     allocation : callable, default=proportional
-        ``proportional``, ``neyman`` or ``even`` of ``alignset.review.design``.
+        ``proportional``, ``neyman`` or ``even`` from ``alignset.review.design``.
     floor : int, default=10
-        Rows of each cell a budget pays for at least, as far as it goes.
+        Minimum rows from each cell, as far as the budget allows.
     rule : callable, default=wilson
-        ``wilson`` or ``clopper_pearson`` of ``alignset.evaluate.proportion``.
+        ``wilson`` or ``clopper_pearson`` from ``alignset.evaluate.proportion``.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def plan(
 
     Notes
     -----
-    A group's ``needed`` is the smallest number of rows, shared out over its observed labels in
+    A group's ``needed`` is the smallest number of rows, shared among its observed labels in
     proportion, whose expected half-width is at most ``precision``: the average of the interval's
     half-width over samples at the guessed rate, with the effective size p (1 - p) / V of the
     stratified design, V = sum_h (N_h / N)^2 p_h (1 - p_h) / n*_h and the finite population
@@ -149,7 +149,7 @@ def plan(
     if floor < 0:
         raise ValueError(f"floor must not be negative, got {floor}.")
     if budget is not None and not 0 < budget <= sizes.sum():
-        raise ValueError(f"budget must lie in 1 to {sizes.sum()} (all rows), got {budget}.")
+        raise ValueError(f"budget must be from 1 to {sizes.sum()} (all rows), got {budget}.")
     ask = _Question(precision, level, rule)
     needed = np.stack([ask.rows_needed(*of) for of in zip(sizes, rates, strict=True)])
     worst = np.stack([ask.rows_at_worst(of) for of in sizes])
@@ -163,7 +163,7 @@ def plan(
 def _frames(
     cells: Cells, counts: Mapping[str, Ints | None], rates: Floats, ask: _Question
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Lay counts (G, K) out by group and by cell, with what they buy each group."""
+    """Arrange counts (G, K) by group and by cell, with the half-widths they give each group."""
     names = cells.groups.tolist()
 
     def widths(name: str) -> list[float] | None:
@@ -187,26 +187,26 @@ def _frames(
 
 @dataclass(frozen=True)
 class _Question:
-    """What the rows reviewed must answer, for one group with (K,) rows of each observed label."""
+    """What reviewed rows must answer about one group with (K,) rows, one count per label."""
 
     precision: float
     level: float
     rule: IntervalRule
 
     def half_width(self, sizes: Ints, counts: Ints, rates: Floats) -> float:
-        """Average the half-width of the group's rate if ``counts`` rows are reviewed."""
+        """Return the expected half-width of the group's rate if ``counts`` rows are reviewed."""
         rate = float(sizes @ rates / sizes.sum())
         size = _design_size(sizes, counts, rates)
         return expected_half_width(rate, size, level=self.level, rule=self.rule)
 
     def rows_needed(self, sizes: Ints, rates: Floats) -> Ints:
-        """Fewest rows for the precision at the guessed rates."""
+        """Return the fewest rows that give the precision at the guessed rates."""
         return _fewest(
             sizes, lambda counts: self.half_width(sizes, counts, rates) <= self.precision
         )
 
     def rows_at_worst(self, sizes: Ints) -> Ints:
-        """Fewest rows for the precision whatever is found."""
+        """Return the fewest rows that give the precision whatever is found."""
 
         def enough(counts: Ints) -> bool:
             size = _design_size(sizes, counts, np.full(len(sizes), 0.5))
@@ -216,7 +216,7 @@ class _Question:
         return _fewest(sizes, enough)
 
     def too_small(self, name: Any, sizes: Ints, rates: Floats) -> str:
-        """Warn where even all rows of a group leave twice the precision for people like them."""
+        """Warn if even all rows of a group leave over twice the precision for people like them."""
         rows = int(sizes.sum())
         rate = float(sizes @ rates / rows)
         left = expected_half_width(rate, rows, level=self.level, rule=self.rule)
@@ -224,9 +224,9 @@ class _Question:
             return ""
         count = "one row" if rows == 1 else f"{rows} rows"
         return (
-            f"group {name!r} has {count}: reviewing all of them tells how many of these labels are "
+            f"group {name!r} has {count}: reviewing them all shows how many of these labels are "
             f"wrong, but leaves {left:.2f} either way for new rows of the group; say nothing about "
-            "it, or join it with another group."
+            "it, or merge it with another group."
         )
 
 
@@ -238,9 +238,9 @@ def _fewest(sizes: Ints, enough: Callable[[Ints], bool]) -> Ints:
 
 
 def smallest(enough: Callable[[int], bool], least: int, most: int) -> int:
-    """Find the smallest whole number that is enough; ``most`` has to be.
+    """Find the smallest whole number that is enough; ``most`` must be.
 
-    Bisection, then steps down, because rounding can make a number enough and the next one not.
+    Bisection, then steps down, because rounding can make one number enough but not the next.
     """
     low = least + bisect_left(range(least, most), True, key=enough)
     steps = range(max(least, low - 8), low)
@@ -248,7 +248,7 @@ def smallest(enough: Callable[[int], bool], least: int, most: int) -> int:
 
 
 def _design_size(sizes: Ints, counts: Ints, rates: Floats) -> float:
-    """Effective size of a stratified sample for the overall rate; 0 if a cell has no draw."""
+    """Return a stratified sample's effective size for the overall rate; 0 if a cell has no draw."""
     filled = sizes > 0
     share, p = sizes[filled] / sizes.sum(), rates[filled]
     size = effective_size(counts[filled], sizes[filled])

@@ -1,9 +1,9 @@
 """Do reviewed rows look like the others? A classifier two-sample test within each group.
 
-If a classifier that never saw a row can tell whether it was reviewed better than by chance, the
+If a classifier can tell better than chance whether a row it has not seen was reviewed, the
 reviewed rows are not like the rest (Lopez-Paz and Oquab 2017). Where selection probabilities are
-known, a reviewed row weighs 1 / pi - 1, which makes reviewed rows stand for the unreviewed ones
-if, and only if, the probabilities are right and nobody skipped the hard cases.
+known, a reviewed row has weight 1 / pi - 1, which makes reviewed rows represent the unreviewed
+ones if, and only if, the probabilities are right and nobody skipped the hard cases.
 
 The AUROC is the mean over folds, each scored by a classifier trained on the others. Its variance
 is that of a fold (DeLong et al. 1988) times 1/K + 1/(K - 1) (Nadeau and Bengio 2003): classifiers
@@ -26,28 +26,28 @@ Ints = NDArray[np.int64]
 
 FOLDS = 5
 MIN_ROWS = 15
-"""Reviewed and unreviewed rows a test needs at least."""
+"""Minimum reviewed, and minimum unreviewed, rows for a test."""
 MAX_COMPARED = 4000
-"""Unreviewed rows compared with; more would not sharpen a test against a few hundred."""
+"""Maximum unreviewed rows in a test; with a few hundred reviewed rows, more would not help."""
 STRENGTH = 0.02
-"""Inverse penalty of the classifier, which shall not learn single rows by heart."""
+"""Inverse penalty of the classifier, small enough that it does not memorise single rows."""
 
 
 @dataclass(frozen=True)
 class TwoSampleTest:
-    """How well reviewed rows of a group can be told from the others."""
+    """How well a group's reviewed rows can be told from its other rows."""
 
     group: Any
-    reviewed: int  # rows of either kind the classifier was tried on
+    reviewed: int  # reviewed rows, and other rows below, that the classifier was tested on
     compared: int
-    auroc: float  # cross-fitted; 0.5 if there is nothing to tell, NaN with too few rows
+    auroc: float  # cross-fitted; 0.5 if they are alike, NaN with too few rows
     low: float  # its interval
     high: float
-    weighted: bool  # whether selection probabilities were made up for
+    weighted: bool  # whether selection probabilities were corrected for
 
 
 def choose_compared(unreviewed: Ints, rng: np.random.Generator) -> Ints:
-    """Take at most so many unreviewed rows, at random."""
+    """Return at most ``MAX_COMPARED`` unreviewed rows, chosen at random."""
     if len(unreviewed) <= MAX_COMPARED:
         return unreviewed
     return np.sort(rng.choice(unreviewed, MAX_COMPARED, replace=False))
@@ -62,17 +62,17 @@ def two_sample_test(
     level: float,
     random_state: int | np.random.Generator | None,
 ) -> TwoSampleTest:
-    """Test whether reviewed rows of one group differ from the others.
+    """Test whether one group's reviewed rows differ from its other rows.
 
     Parameters
     ----------
     group : object
-        What the group is called.
+        Name of the group.
     X : float array of shape (n, D)
         Features, the observed label among them.
     reviewed : bool array of shape (n,)
     weight : float array of shape (n,) or None
-        What each reviewed row stands for; None counts them equally.
+        Rows that each reviewed row represents; None counts them equally.
     level : float
     random_state : int, Generator or None
 
@@ -103,7 +103,7 @@ def two_sample_test(
 
 
 def _features(X: Floats) -> Floats:
-    """Standardise columns, and add the squares of those that are not two-valued."""
+    """Standardise columns, and add the squares of those with more than two values."""
     spread = X.std(0)
     Z = (X[:, spread > 0] - X[:, spread > 0].mean(0)) / spread[spread > 0]
     squares = Z[:, [len(np.unique(column)) > 2 for column in Z.T]] ** 2
@@ -112,7 +112,7 @@ def _features(X: Floats) -> Floats:
 
 
 def _folds(y: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
-    """Deal both kinds of rows out evenly."""
+    """Deal both kinds of rows evenly into folds."""
     fold = np.empty(len(y), dtype=np.int64)
     for kind in (True, False):
         rows = rng.permutation(np.flatnonzero(y == kind))
@@ -144,7 +144,7 @@ def weighted_auroc(score: Floats, y: NDArray[np.bool_], w: Floats) -> tuple[floa
 
 
 def _placement(score: Floats, others: Floats, w: Floats) -> Floats:
-    """Weighted share of the others a score lies above."""
+    """Return the weighted share of the others that lie below each score."""
     order = np.argsort(others)
     total = np.concatenate([[0.0], np.cumsum(w[order])])
     left = np.searchsorted(others[order], score, side="left")

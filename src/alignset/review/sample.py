@@ -38,12 +38,12 @@ def sample(
     n : int
         Rows to draw.
     label : str, optional
-        Column of the observed label. It makes strata, and the choices of the reviewer.
+        Column of the observed label. It sets the strata, and the reviewer's choices.
     group : str or sequence of str
-        Group columns; several mean their intersections.
+        Group columns; several are intersected.
     truth : str, optional
-        Column of the true labels known so far; rows that have one are left out. So are rows that
-        were on an earlier sheet (column ``wave``), and the sheet is one wave later.
+        Column of the true labels known so far; rows that have one are left out, and so are rows
+        from an earlier sheet (column ``wave``). The sheet gets the next wave number.
     id : str, optional
         Column that identifies rows; the position in the table, named ``row``, by default.
     show : sequence of str
@@ -51,18 +51,18 @@ def sample(
     show_label : bool, default=False
         Show the observed label too. A reviewer who sees it tends to agree with it.
     allocation : callable, default=proportional
-        How rows are shared out over strata: ``proportional``, ``even`` or ``neyman`` of
+        How rows are shared out among strata: ``proportional``, ``even`` or ``neyman`` from
         ``alignset.review.design``.
     guess : float or mapping from observed label to float, in (0, 1), default=0.2
-        Noise rates ``neyman`` assumes.
+        Noise rates that ``neyman`` assumes.
     floor : int, default=1
-        Rows of each stratum to draw at least; all of a stratum that has fewer.
+        Minimum rows to draw from each stratum; all of them if it has fewer.
     random_state : int, Generator or None
 
     Returns
     -------
     Sheet
-        A row's ``probability`` is n_h / N_h, its stratum's rows drawn over rows there are.
+        A row's ``probability`` is n_h / N_h: rows drawn from its stratum over rows in it.
 
     Examples
     --------
@@ -77,14 +77,14 @@ def sample(
         raise ValueError("show_label needs label, the column to show.")
     pool = np.flatnonzero(open_rows(table, truth))
     if not 0 < n <= len(pool):
-        raise ValueError(f"n must lie in 1 to {len(pool)} (the rows not yet reviewed), got {n}.")
+        raise ValueError(f"n must be from 1 to {len(pool)} (the rows not yet reviewed), got {n}.")
     sizes = cells.count(np.isin(np.arange(len(table)), pool, assume_unique=True))
     weights = allocation(sizes, guessed_rates(guess, cells))
     counts = allocate(sizes, weights, n, floor=floor).reshape(-1)
     rng = np.random.default_rng(random_state)
     flat = cells.flat[pool]
     drawn = draw_stratified(flat, counts, rng)
-    numbers = 1 + rng.permutation(len(counts))  # so that a stratum does not tell the label
+    numbers = 1 + rng.permutation(len(counts))  # a stratum's number must not reveal the label
     chance = counts / np.maximum(sizes.reshape(-1), 1)
     return make_sheet(
         table, pool[drawn], probability=chance[flat[drawn]],
@@ -96,7 +96,7 @@ def sample(
 
 
 def open_rows(table: pd.DataFrame, truth: str | None) -> NDArray[np.bool_]:
-    """Tell which rows have no true label and were on no sheet."""
+    """Return which rows have no true label and have not been on a sheet."""
     is_open: Any = np.ones(len(table), dtype=bool)
     if truth is not None:
         is_open &= table[truth].isna().to_numpy()

@@ -1,4 +1,4 @@
-"""The sheet reviewers fill in: written as a table or Label Studio tasks, and read back."""
+"""The sheet that reviewers fill in: written as a table or Label Studio tasks, and read back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROW, STRATUM, WAVE, PROBABILITY, REVIEWED = "row", "stratum", "wave", "probabili
 DESIGN = (STRATUM, WAVE, PROBABILITY)
 """Columns that say how a row came to be on a sheet."""
 CANNOT_TELL = "cannot tell"
-"""What a reviewer writes who looked and could not decide."""
+"""What reviewers write if they looked but could not decide."""
 
 LABEL_STUDIO_CONFIG = """\
 <View>
@@ -29,15 +29,15 @@ LABEL_STUDIO_CONFIG = """\
   <Choices name="reviewed" toName="row" value="$choices" choice="single" required="true"/>
 </View>
 """
-"""Labelling interface for the tasks :func:`write_label_studio` writes."""
+"""Labelling interface for the tasks that :func:`write_label_studio` writes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """Rows drawn for review, in the order they are to be looked at.
+    """Rows drawn for review, in the order to review them.
 
-    ``rows`` has the row id, stratum, wave, probability, what is shown to the reviewer, and an empty
-    ``reviewed``. Strata have numbers instead of names, so that they do not tell the observed label.
+    ``rows`` has the row id, stratum, wave, probability, the columns shown to the reviewer, and an
+    empty ``reviewed``. Strata have numbers instead of names, which would reveal the observed label.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Reviews:
     1
     """
 
-    id_column: str  # what the ids are: a column of the table, or "row" for the position in it
+    id_column: str  # a column of the table, or "row" for the position in it
     rows: pd.DataFrame
 
     def frame(self) -> pd.DataFrame:
@@ -85,7 +85,7 @@ class Reviews:
 
     @property
     def n_cannot_tell(self) -> int:
-        """Rows somebody looked at and could not decide."""
+        """Rows that somebody looked at but could not decide."""
         return int((self.rows["reviewed"] == CANNOT_TELL).sum())
 
     @property
@@ -105,11 +105,11 @@ def make_sheet(
     show: Sequence[str],
     choices: Sequence[Any],
 ) -> Sheet:
-    """Lay out rows of a table as a sheet; ``positions`` decide which, and in which order."""
+    """Make a sheet from rows of a table; ``positions`` says which rows, in which order."""
     ids = row_ids(table, id)
     for name in show:
         if name in (REVIEWED, *DESIGN, ids.name):
-            raise ValueError(f"cannot show column {name!r}: a sheet has a column of that name.")
+            raise ValueError(f"cannot show column {name!r}: the sheet has its own.")
     columns: dict[str, Any] = {
         str(ids.name): ids.to_numpy()[positions],
         STRATUM: stratum,
@@ -122,7 +122,7 @@ def make_sheet(
 
 
 def row_ids(table: pd.DataFrame, id: str | None) -> pd.Series[Any]:
-    """Return the column that identifies rows, their position by default; refuse repeated ids."""
+    """Return the column that identifies rows, by default their position; refuse repeated ids."""
     if id is None:
         return pd.Series(np.arange(len(table)), name=ROW)
     check_columns(table, [id])
@@ -131,11 +131,11 @@ def row_ids(table: pd.DataFrame, id: str | None) -> pd.Series[Any]:
     if ids.duplicated().any():
         twice = ids[ids.duplicated()].tolist()[0]
         raise ValueError(
-            f"column {id!r} holds {twice!r} more than once; an id names one row. Leave it out to "
-            "use the position in the table."
+            f"column {id!r} holds {twice!r} more than once; an id must identify one row: leave it "
+            "out to use the position in the table."
         )
     if id in (REVIEWED, *DESIGN):
-        raise ValueError(f"the id column cannot be {id!r}: a sheet has a column of that name.")
+        raise ValueError(f"the id column cannot be {id!r}: the sheet has its own.")
     return ids
 
 
@@ -151,7 +151,7 @@ def write_label_studio(
 
 
 def check_json_output(path: Path, *, overwrite: bool = False) -> None:
-    """Refuse a JSON file that cannot be written, before any work is done for it."""
+    """Refuse a JSON file that cannot be written, before any work is done."""
     if path.suffix.lower() != ".json":
         raise ValueError(f"{path.name} must end in .json: Label Studio tasks are JSON.")
     check_new_file(path, overwrite=overwrite)
@@ -175,7 +175,7 @@ def _tasks(sheet: Sheet) -> Iterator[dict[str, Any]]:
 
 
 def id_text(value: Any) -> str:
-    """Write an id the same way whatever program last saved it: 7, 7.0 and "7.0" are "7"."""
+    """Write an id the same way whichever program last saved it: 7, 7.0 and "7.0" are "7"."""
     text = str(value).strip()
     whole, dot, rest = text.partition(".")
     return whole if dot and not rest.strip("0") and whole.lstrip("-").isdigit() else text
@@ -184,7 +184,7 @@ def id_text(value: Any) -> str:
 def read_reviews(path: str | os.PathLike[str]) -> Reviews:
     r"""Read a sheet back: CSV or TSV as written, or Label Studio's JSON or JSON-MIN export.
 
-    A CSV or TSV file may be however a spreadsheet wrote it, as for ``read_table``.
+    A CSV or TSV file can be in any form that ``read_table`` accepts.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def read_reviews(path: str | os.PathLike[str]) -> Reviews:
     if not place.is_file():
         raise FileNotFoundError(f"there is no file {place}.")
     if place.suffix.lower() not in (".csv", ".tsv", ".json"):
-        raise ValueError(f"{place.name} is no review sheet; sheets end in .csv, .tsv or .json.")
+        raise ValueError(f"{place.name} is not a review sheet; sheets end in .csv, .tsv or .json.")
     id_column, rows = (_from_json if place.suffix.lower() == ".json" else _from_table)(place)
     rows = _checked(place, rows)
     told = rows.dropna(subset="reviewed").drop_duplicates(["id", "reviewed"])
@@ -207,9 +207,9 @@ def read_reviews(path: str | os.PathLike[str]) -> Reviews:
     if len(twice):
         row, (one, other, *_) = next((row, of["reviewed"]) for row, of in twice.groupby("id"))
         raise ValueError(
-            f"{place} has two answers for row {row!r}, {one!r} and {other!r}; settle on one."
+            f"{place} has two answers for row {row!r}, {one!r} and {other!r}; keep one."
         )
-    # the first of several annotators who answered
+    # of several annotators, keep the first who answered
     rows = rows.groupby("id", sort=False, as_index=False).first()
     rows["reviewed"] = rows["reviewed"].astype(object).where(rows["reviewed"].notna(), None)
     return Reviews(id_column, rows)
@@ -219,7 +219,7 @@ _COLUMNS = ("id", "reviewed", PROBABILITY, STRATUM, WAVE)
 
 
 def _from_table(path: Path) -> tuple[str, pd.DataFrame]:
-    """Name of the id column, and the sheet as text under the names of ``_COLUMNS``."""
+    """Return the name of the id column, and the sheet as text with the columns ``_COLUMNS``."""
     first = find_layout(path, ",").names[:1]
     frame = read_table(path, columns=[*first, *DESIGN, REVIEWED], as_text=True)
     return first[0], frame.rename(columns={first[0]: "id"})[list(_COLUMNS)]
@@ -229,16 +229,16 @@ def _from_json(path: Path) -> tuple[str, pd.DataFrame]:
     try:
         tasks = json.loads(path.read_bytes())
     except ValueError as error:
-        raise ValueError(f"{path} is no JSON: {error}.") from None
+        raise ValueError(f"{path} is not JSON: {error}.") from None
     if not (isinstance(tasks, list) and tasks and all(isinstance(t, dict) for t in tasks)):
-        raise ValueError(f"{path} is no Label Studio export; that is a list of tasks.")
+        raise ValueError(f"{path} is not a Label Studio export, which is a list of tasks.")
     rows, columns = [], set()
     for task in tasks:
         data = task.get("data", task)
         if not isinstance(data, dict) or not {"row", "id_column", *DESIGN} <= set(data):
             raise ValueError(
-                f"{path} holds a task that `alignset sample` did not write; it has no row, "
-                "id_column, stratum, wave or probability."
+                f"{path} has a task that `alignset sample` did not write: row, id_column, stratum, "
+                "wave or probability is missing."
             )
         columns.add(str(data["id_column"]))
         design = data[PROBABILITY], data[STRATUM], data[WAVE]
@@ -249,7 +249,7 @@ def _from_json(path: Path) -> tuple[str, pd.DataFrame]:
 
 
 def _answers(task: Mapping[str, Any]) -> list[Any]:
-    """Answers of every annotator of a task, from the JSON or the JSON-MIN export."""
+    """Return every annotator's answer to a task, from a JSON or JSON-MIN export."""
     if "data" not in task:
         answer = task.get(REVIEWED)
         chosen = answer.get("choices") if isinstance(answer, dict) else answer
@@ -264,7 +264,7 @@ def _answers(task: Mapping[str, Any]) -> list[Any]:
 
 
 def _checked(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return ids and answers as text, and the probability and wave of each row as numbers."""
+    """Return ids and answers as text, and probabilities and waves as numbers."""
     text = {name: rows[name].astype("str").str.replace(",", ".") for name in (PROBABILITY, WAVE)}
     chance, wave = (pd.to_numeric(values, errors="coerce") for values in text.values())
     ids, fine = rows["id"].map(id_text), (chance > 0) & (chance <= 1) & (wave >= 1)

@@ -1,4 +1,4 @@
-"""Is the alignment set good enough: green, amber or red, why, and the one thing to do."""
+"""Is the alignment set good enough? Green, amber or red, why, and the one thing to do."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from alignset.review.representative import TwoSampleTest
 
 Colour = Literal["green", "amber", "red"]
 CLEARLY_DIFFERENT = 0.6
-"""AUROC above which, surely, reviewed rows are not like the others: red instead of amber."""
+"""AUROC above which reviewed rows are clearly not like the others: red instead of amber."""
 FEW = 30
-"""Effective size below which a group's rate is hardly known."""
+"""Effective size below which little is known about a group's rate."""
 MANY_UNRESOLVED = 0.1
-"""Share of drawn rows without an answer above which who is missing may matter."""
+"""Share of drawn rows without an answer above which the gaps may bias the rates."""
 
 
 @dataclass(frozen=True)
 class EmptyCell:
-    """Rows of a group with an observed label of which none is reviewed."""
+    """A group x observed-label cell that has rows but no reviewed ones."""
 
     group: Any
     label: Any
@@ -30,7 +30,7 @@ class EmptyCell:
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that is not as it should be, and what to do about it."""
+    """One thing that is wrong, and what to do about it."""
 
     colour: Colour
     text: str
@@ -55,7 +55,7 @@ class ReviewVerdict:
 def judge(
     rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest], empty: Sequence[EmptyCell]
 ) -> ReviewVerdict:
-    """Weigh what an audit found; ``tests`` carry intervals already widened for their number."""
+    """Judge what an audit found; the intervals of ``tests`` already allow for their number."""
     found = [NONE_REVIEWED]
     if any(rate.reviewed for rate in rates):
         found = [*_biased(rates, tests), *_unanswered(rates, empty), *_too_few(rates)]
@@ -75,7 +75,7 @@ NONE_REVIEWED = Reason(
 
 
 def _biased(rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest]) -> Iterator[Reason]:
-    """Find groups nobody looked at, and those whose reviewed rows are not like the others."""
+    """Find groups nobody reviewed, and groups whose reviewed rows are not like the others."""
     for rate in sorted(rates, key=lambda r: -r.rows):
         if rate.reviewed == 0:
             yield Reason(
@@ -96,7 +96,7 @@ def _biased(rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest]) -> Itera
 
 
 def _unanswered(rates: Sequence[NoiseRate], empty: Sequence[EmptyCell]) -> Iterator[Reason]:
-    """Find rows that were drawn in vain, and cells without a reviewed row."""
+    """Find drawn rows that nobody answered, and cells without a reviewed row."""
     for rate in rates:
         drawn = rate.reviewed + rate.unresolved
         if drawn and rate.unresolved / drawn > MANY_UNRESOLVED:
@@ -117,7 +117,7 @@ def _unanswered(rates: Sequence[NoiseRate], empty: Sequence[EmptyCell]) -> Itera
 
 
 def _too_few(rates: Sequence[NoiseRate]) -> Iterator[Reason]:
-    """Find too few reviewed rows, in a group or in all, or none of which the label was wrong."""
+    """Find too few reviewed rows, in a group or overall, and reviews that found nothing wrong."""
     for rate in sorted(rates, key=lambda r: r.effective_size):
         if 0 < rate.effective_size < FEW:
             more = min(max(FEW - rate.reviewed, 10), rate.rows - rate.reviewed)
@@ -132,7 +132,7 @@ def _too_few(rates: Sequence[NoiseRate]) -> Iterator[Reason]:
         yield Reason(
             "amber",
             f"{reviewed / rows:.1%} of the rows are reviewed; the two-stage method was noticeably "
-            f"worse at {SMALL_SHARE:.0%} or lower (Tjandra & Wiens 2023)",
+            f"worse at {SMALL_SHARE:.0%} or less (Tjandra & Wiens 2023)",
             f"review {int(SMALL_SHARE * rows) + 1 - reviewed} more rows, drawn by `alignset "
             "sample`.",
         )
@@ -148,7 +148,7 @@ def _too_few(rates: Sequence[NoiseRate]) -> Iterator[Reason]:
     if not any(rate.wrong for rate in rates):
         yield Reason(
             "amber",
-            f"all {reviewed} reviewed labels agree with the observed ones, so where labels are "
-            "wrong cannot be learned",
-            "review rows the model doubts: `alignset audit --next 50 --sheet next.csv`.",
+            f"all {reviewed} reviewed labels agree with the observed ones, so a model cannot learn "
+            "where labels are wrong",
+            "review rows that the model doubts: `alignset audit --next 50 --sheet next.csv`.",
         )

@@ -1,4 +1,4 @@
-"""Read from a table how each row came to be reviewed: its probability, wave and stratum."""
+"""Read how each row of a table came to be reviewed: its probability, wave and stratum."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Floats = NDArray[np.float64]
 
 
 def read_design(table: pd.DataFrame, *, probability: str = PROBABILITY) -> ReviewDesign:
-    """Read the columns probability, wave and stratum of a table, where it has them.
+    """Read a table's columns probability, wave and stratum, as far as it has them.
 
-    A row without a ``wave`` counts as of the first; without ``stratum`` a wave is one stratum.
+    A row without a ``wave`` belongs to the first; without ``stratum``, a wave is one stratum.
     """
     n = len(table)
     if probability not in table:
@@ -27,8 +27,8 @@ def read_design(table: pd.DataFrame, *, probability: str = PROBABILITY) -> Revie
     drawn = ~np.isnan(chance)
     if not ((chance[drawn] > 0) & (chance[drawn] <= 1)).all():
         raise ValueError(
-            f"column {probability!r} must hold selection probabilities in (0, 1], empty for rows "
-            "that were on no sheet; rename it if it is something else."
+            f"column {probability!r} must hold selection probabilities in (0, 1], and be empty in "
+            "rows that were not on a sheet; rename it if it is something else."
         )
     wave = np.nan_to_num(_numbers(table[WAVE]), nan=1.0) if WAVE in table else np.ones(n)
     if not (wave[drawn] >= 1).all():
@@ -44,9 +44,9 @@ def read_design(table: pd.DataFrame, *, probability: str = PROBABILITY) -> Revie
 
 
 def design_of(table: pd.DataFrame, columns: Columns) -> ReviewDesign:
-    """Read the design of a table from the column that has probabilities.
+    """Read a table's review design from its probability column.
 
-    Where none was named that is ``probability``, unless it is a feature.
+    If none was named, that is ``probability``, unless it is a feature.
     """
     name = PROBABILITY if columns.probability is None else columns.probability
     if name in columns.features:
@@ -55,6 +55,6 @@ def design_of(table: pd.DataFrame, columns: Columns) -> ReviewDesign:
 
 
 def _numbers(values: pd.Series[Any]) -> Floats:
-    """Return a column as numbers, NaN where missing, -1 where it is no number."""
+    """Return a column as numbers: NaN where missing, -1 where not a number."""
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(float, na_value=np.nan)
     return np.asarray(np.where(np.isnan(numbers) & values.notna().to_numpy(), -1.0, numbers))

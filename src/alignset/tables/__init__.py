@@ -1,4 +1,4 @@
-"""A user's file: read it, tell what its columns hold and which part they play, make numbers."""
+"""A user's table: read it, work out what its columns hold and their roles, make a matrix."""
 
 from alignset.tables.columns import Columns, choose_columns
 from alignset.tables.files import read_table, write_table

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, whatever interrupts their writing."""
+"""Write files and folders completely or not at all, even if writing is interrupted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield a path to write to; it becomes ``path`` if the block ends well, else nothing does.
+    """Yield a path to write to; it becomes ``path`` only if the block succeeds.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder to fill; it becomes ``path`` if the block ends well, else nothing does.
+    """Yield a folder to fill; it becomes ``path`` only if the block succeeds.
 
-    A folder that is already at ``path`` is replaced, and is put back if that fails.
+    A folder that already exists at ``path`` is replaced, and put back if that fails.
     """
     with new_file(path.absolute()) as part:
         part.mkdir()

@@ -1,4 +1,4 @@
-"""Which column of a table plays which part, and which ones may not be features."""
+"""The role of each column of a table, and which columns must not be features."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from alignset.tables.files import check_columns
 from alignset.tables.kinds import Kind, as_levels, kind_of
 
 MIN_ROWS_FOR_ID = 20
-"""With fewer rows, values that all differ say nothing."""
+"""With fewer rows, all values may differ by chance."""
 
 REVIEW_SHEET = ("stratum", "wave", "probability")
-"""Columns that `alignset sample` adds; together they say how a row came to be reviewed."""
+"""Columns that `alignset sample` adds; they record how a row came to be reviewed."""
 
 MIN_REVIEWED_FOR_LEAK = 10
 """With fewer reviewed rows, agreement with the true label may be chance."""
@@ -24,7 +24,7 @@ MIN_REVIEWED_FOR_LEAK = 10
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of a table's columns by the part they play.
+    """Names of a table's columns, by role.
 
     Examples
     --------
@@ -34,10 +34,10 @@ class Columns:
 
     label: str  # observed label
     features: tuple[str, ...]
-    truth: str | None = None  # true label, empty where a row was not reviewed
-    groups: tuple[str, ...] = ()  # several mean their intersections; features too, unless ignored
+    truth: str | None = None  # true label, empty in rows not reviewed
+    groups: tuple[str, ...] = ()  # several are intersected; also features, unless ignored
     id: str | None = None  # identifies a row; never a feature
-    probability: str | None = None  # with which a row was chosen for review; never a feature
+    probability: str | None = None  # of a row's selection for review; never a feature
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ def choose_columns(
     label, truth, groups, id, probability
         As in :class:`Columns`.
     ignore : sequence of str
-        Columns to leave alone.
+        Columns not to use.
     categorical : sequence of str
-        Columns of numbers that are codes.
+        Numeric columns that hold codes.
     allow_leak : sequence of str
-        Columns to keep although they look like the label or like an identifier.
+        Columns to keep even though they look like the label or an identifier.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def choose_columns(
         else:
             notes.append(note)
     if not kinds:
-        raise ValueError(f"no column is left to learn from: {' '.join(notes) or 'all have parts'}")
+        raise ValueError(f"no column is left to learn from: {' '.join(notes) or 'all have roles'}")
     columns = Columns(label, tuple(kinds), truth, tuple(groups), id, probability)
     return Choice(columns, kinds, tuple(notes))
 
@@ -115,13 +115,13 @@ def _check_parts(
     for name, part in given:
         if name in seen:
             raise ValueError(
-                f"column {name!r} is named as {seen[name]} and as {part}; a column has one part."
+                f"column {name!r} is given as {seen[name]} and as {part}; a column has one role."
             )
         seen[name] = part
 
 
 def _empty(values: pd.Series[Any]) -> str | None:
-    """Say why a column has nothing to learn from; None if it has."""
+    """Say why there is nothing to learn from a column; None if there is."""
     if values.isna().all():
         return f"{values.name!r} is missing in every row and was left out."
     if not values.isna().any() and values.nunique() == 1:
@@ -132,12 +132,12 @@ def _empty(values: pd.Series[Any]) -> str | None:
 def _check_leak(
     frame: pd.DataFrame, name: str, kind: Kind, label: str, truth: str | None
 ) -> str | None:
-    """Refuse a copy of a label; say why a column is an identifier; None if it is neither."""
+    """Refuse a copy of a label; say if a column is an identifier; None if it is neither."""
     remedy = f"pass --ignore {name}, or --allow-leak {name} if it will be known at prediction"
     for other in (label, truth):
         if other is not None and _same(frame, name, other):
             raise ValueError(
-                f"column {name!r} says the same as the label column {other!r}, so a model would "
+                f"column {name!r} repeats the label column {other!r}, so a model would "
                 f"learn nothing else; {remedy}."
             )
     if truth is not None:
@@ -151,14 +151,14 @@ def _check_leak(
     differs = len(values) == len(frame) >= MIN_ROWS_FOR_ID and values.nunique() == len(values)
     if differs and (kind == "category" or (kind == "number" and _whole(values))):
         return (
-            f"{name!r} is different in every row, as an identifier is, and was left out; name it "
+            f"{name!r} is different in every row, like an identifier, and was left out; name it "
             f"with --id {name}, or keep it with --allow-leak {name}."
         )
     return None
 
 
 def _same(frame: pd.DataFrame, name: str, label: str) -> bool:
-    """Tell whether two columns are one-to-one wherever the label is known."""
+    """Return whether two columns are one-to-one wherever the label is known."""
     known = frame[label].notna().to_numpy()
     if known.sum() < MIN_REVIEWED_FOR_LEAK or frame[name].nunique() > known.sum() // 2:
         return False

@@ -1,4 +1,4 @@
-"""Read delimited text: find out how it is written, then read it in pieces of bounded memory."""
+"""Read delimited text: detect its layout, then read it in pieces to bound memory."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype, union
 from alignset.progress import progress_bar
 
 CHUNK_ROWS = 100_000
-"""Rows parsed at once; a piece of 20 columns takes some 20 MB."""
+"""Rows parsed at a time; a piece with 20 columns takes about 20 MB."""
 
 FEW_LEVELS = 0.5
-"""Text is kept as codes where its levels are fewer than this share of a piece's rows."""
+"""Text is kept as codes if it has fewer levels than this share of a piece's rows."""
 
 HEAD = 1 << 16
-"""Bytes that are looked at to find out how a file is written."""
+"""Bytes read to detect a file's layout."""
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is written: encodings to try in order, column names with duplicates."""
+    """Layout of a file: encodings to try in order, column names including duplicates."""
 
     encodings: tuple[str, ...]
     separator: str
@@ -43,7 +43,7 @@ class Layout:
 
 
 def find_layout(path: Path, separator: str) -> Layout:
-    r"""Find out how a file is written; ``separator`` is meant where its first lines do not tell.
+    r"""Detect the layout of a file; ``separator`` is assumed if its first lines do not show it.
 
     Examples
     --------
@@ -60,9 +60,9 @@ def find_layout(path: Path, separator: str) -> Layout:
     try:
         with _open(path) as (stream, _):
             text = io.TextIOWrapper(stream, encodings[0], newline="")
-            # a name or a text may hold other marks, but not both the header and the first row
+            # a name or text can contain another mark, but hardly both the header and the first row
             first = [re.sub('"[^"]*"', "", line) for line in islice(filter(str.strip, text), 2)]
-            marks = (separator, ",", ";", "\t")  # the one that belongs to the suffix wins a tie
+            marks = (separator, ",", ";", "\t")  # the suffix's own mark comes first and wins a tie
             found = max(marks, key=lambda mark: min((row.count(mark) for row in first), default=0))
             text.seek(0)
             names = next(csv.reader(text, delimiter=found), [])
@@ -73,7 +73,7 @@ def find_layout(path: Path, separator: str) -> Layout:
 
 
 def _encodings(head: bytes) -> tuple[str, ...]:
-    """Tell the encoding by its mark, else by whether UTF-8 explains what is no ASCII."""
+    """Return the encodings to try: by byte-order mark, else by whether UTF-8 fits."""
     for mark, encoding in MARKS.items():
         if head.startswith(mark):
             return (encoding,)
@@ -85,7 +85,7 @@ def _encodings(head: bytes) -> tuple[str, ...]:
 
 
 def _decimal(separator: str, head: str) -> str:
-    """Tell the decimal mark; 1,234 between tabs may be a thousand, and so says nothing."""
+    """Return the decimal mark; 1,234 between tabs may be over a thousand, so it does not count."""
     edge = rf'["\r\n{separator}]'
     numbers = re.findall(rf"(?<={edge})[-+]?\d+[.,]\d+(?={edge})", head)
     if separator == "," or any("." in number for number in numbers):
@@ -97,7 +97,7 @@ def _decimal(separator: str, head: str) -> str:
 def read_delimited(
     path: Path, layout: Layout, columns: list[str] | None, *, as_text: bool = False
 ) -> pd.DataFrame:
-    """Read the chosen columns; text that repeats is kept as codes in a long file."""
+    """Read the chosen columns; in a long file, repeated text is kept as codes."""
     for encoding in layout.encodings:
         try:
             return _read(path, layout, encoding, columns, as_text)
@@ -120,7 +120,7 @@ def _read(
     names = [str(name) for name in pieces[0].columns]
     confused = [n for n in names if len({_kind(p[n]) for p in pieces} - {"nothing"}) > 1]
     if confused:
-        # numbers in one piece and text in another: what a cell holds is then what is written
+        # numbers in one piece and text in another: keep every cell as written
         written = _pieces(path, **options, usecols=confused, dtype="str")
         for piece, text in zip(pieces, written, strict=True):
             piece[confused] = text[confused]
@@ -129,7 +129,7 @@ def _read(
 
 @contextmanager
 def _open(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Open a file for reading: unpacked, and as it lies on the disk."""
+    """Open a file for reading, both decompressed and as it is on disk."""
     with path.open("rb") as raw:
         if path.suffix.lower() != ".gz":
             yield raw, raw
@@ -139,7 +139,7 @@ def _open(path: Path) -> Iterator[tuple[Any, Any]]:
 
 
 def _pieces(path: Path, **options: Any) -> list[pd.DataFrame]:
-    """Parse a file in pieces, made small one by one."""
+    """Parse a file in pieces, making each one small before reading the next."""
     pieces: list[pd.DataFrame] = []
     with warnings.catch_warnings(), progress_bar() as advance, _open(path) as (stream, raw):
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -147,7 +147,7 @@ def _pieces(path: Path, **options: Any) -> list[pd.DataFrame]:
         how: Any = {"index_col": False, "low_memory": False, "chunksize": CHUNK_ROWS}
         with pd.read_csv(stream, **how, **options) as reader:
             for piece in reader:
-                if len(pieces) == 1:  # a file of one piece stays as it was parsed
+                if len(pieces) == 1:  # a file with only one piece stays as parsed
                     _compact(pieces[0])
                 pieces.append(_compact(piece) if pieces else piece)
                 advance(f"reading {path.name}", raw.tell(), path.stat().st_size)
@@ -162,7 +162,7 @@ def _compact(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _kind(values: pd.Series[Any]) -> str:
-    """Tell what the parser took a column for; one without any value says nothing."""
+    """Return the kind of column the parser found, or "nothing" if it has no values."""
     if values.isna().all():
         return "nothing"
     if is_bool_dtype(values) or infer_dtype(values, skipna=True) == "boolean":
@@ -171,14 +171,14 @@ def _kind(values: pd.Series[Any]) -> str:
 
 
 def _join(pieces: list[pd.DataFrame]) -> pd.DataFrame:
-    """Concatenate column by column, letting go of each piece's column on the way."""
+    """Concatenate column by column, freeing the pieces' columns on the way."""
     if len(pieces) == 1:
         return pieces[0]
     joined: dict[str, Any] = {}
     for name in [str(name) for name in pieces[0].columns]:
         parts = [piece.pop(name) for piece in pieces]
         if any(_kind(part) == "text" for part in parts):
-            # a part without any value has no levels of its own, and those would be numbers
+            # a part without any value would have numbers as levels
             levels = [part.astype("category") for part in parts]
             joined[name] = union_categoricals(
                 [c.cat.set_categories(c.cat.categories.astype("str")).array for c in levels]

@@ -1,4 +1,4 @@
-"""Read and write a user's table, in the format its suffix names."""
+"""Read and write a user's table in the format given by its suffix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from alignset.tables.delimited import find_layout, read_delimited
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 FORMATS = (*SEPARATORS, "parquet", "feather", "xpt")
-"""Suffixes that can be read; csv, tsv and xpt also with .gz after them."""
+"""Suffixes that can be read; csv, tsv and xpt can be followed by .gz."""
 
 
 def read_table(
@@ -32,24 +32,24 @@ def read_table(
     Parameters
     ----------
     path : path
-        Its suffix names the format: .csv, .tsv, .parquet, .feather, .xpt; also .csv.gz, .tsv.gz,
-        .xpt.gz. Of a CSV or TSV file the separator (comma, semicolon or tab), the decimal mark
-        and the encoding (UTF-8, UTF-16 or Windows-1252) are found out.
+        Its suffix gives the format: .csv, .tsv, .parquet, .feather, .xpt; also .csv.gz, .tsv.gz,
+        .xpt.gz. For CSV and TSV files, the separator (comma, semicolon or tab), the decimal mark
+        and the encoding (UTF-8, UTF-16 or Windows-1252) are detected.
     columns : sequence of str, optional
         Columns to read, in this order; all by default.
     as_text : bool, default=False
-        Keep every cell of a CSV or TSV file as it is written: 007 is no 7, and NA is no gap.
+        Keep every cell of a CSV or TSV file as written: 007 is not 7, and NA is not a gap.
 
     Returns
     -------
     DataFrame
-        With a plain row index. In a file of more than 100 000 rows, text that repeats is kept as
-        codes (dtype category), and a bar shows how far reading has come where there is a terminal.
+        With a plain row index. In a file of more than 100 000 rows, repeated text is kept as
+        codes (dtype category), and a progress bar is shown on a terminal.
 
     Raises
     ------
     FileNotFoundError, ValueError
-        With a message a reader of the file can act on.
+        With a message that the user can act on.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def read_table(
     if not place.exists():
         raise FileNotFoundError(f"there is no file {place}.")
     if not place.is_file():
-        raise ValueError(f"{place} is a folder; name one table file.")
+        raise ValueError(f"{place} is a folder; give a table file.")
     if place.stat().st_size == 0:
         raise ValueError(f"{place} is empty; a table needs a header and rows.")
     wanted = None if columns is None else list(columns)
@@ -87,7 +87,7 @@ def read_table(
 def write_table(
     frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False
 ) -> None:
-    r"""Write a table in the format of its suffix; it appears whole or not at all.
+    r"""Write a table in the format given by its suffix, completely or not at all.
 
     Examples
     --------
@@ -110,14 +110,14 @@ def write_table(
 
 
 def check_output(path: Path, *, overwrite: bool = False) -> None:
-    """Refuse a table that cannot be written, before any work is done for it."""
+    """Refuse a table that cannot be written, before any work is done."""
     if _format(path) == "xpt":
         raise ValueError(f"{path} cannot be written; write .csv, .tsv, .parquet or .feather.")
     check_new_file(path, overwrite=overwrite)
 
 
 def check_new_file(path: Path, *, overwrite: bool = False) -> None:
-    """Refuse a file that exists, unless it may be replaced, and one in a folder that does not."""
+    """Refuse a file that exists, unless ``overwrite`` is set, or whose folder does not exist."""
     if path.exists() and not overwrite:
         raise ValueError(f"{path} exists; name another file, or pass --overwrite.")
     if not path.parent.is_dir():
@@ -125,7 +125,7 @@ def check_new_file(path: Path, *, overwrite: bool = False) -> None:
 
 
 def check_columns(table: pd.DataFrame, columns: Iterable[str]) -> None:
-    """Refuse an empty table, columns of the same name, and columns that are not there."""
+    """Refuse an empty table, duplicate column names, and missing columns."""
     if len(table) == 0:
         raise ValueError("the table has no rows.")
     names = [str(name) for name in table.columns]
@@ -134,7 +134,7 @@ def check_columns(table: pd.DataFrame, columns: Iterable[str]) -> None:
 
 
 def check_names(wanted: Iterable[str], there: Sequence[str], where: str) -> None:
-    """Refuse names that ``where`` has no column of, with the likeliest intention."""
+    """Refuse names that are not columns of ``where``, and suggest the closest match."""
     for name in wanted:
         if name not in there:
             close = get_close_matches(name, there, n=1)
@@ -144,7 +144,7 @@ def check_names(wanted: Iterable[str], there: Sequence[str], where: str) -> None
 
 
 def plain(value: Any) -> Any:
-    """Return a value as what JSON can hold; a number that is none, or is missing, becomes null."""
+    """Return a value in a form JSON can hold; missing and non-finite numbers become null."""
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, pd.DataFrame):
@@ -172,7 +172,7 @@ def _format(path: Path) -> str:
     name = kind[0].removeprefix(".")
     if name not in FORMATS or (packed and name in ("parquet", "feather")):
         raise ValueError(
-            f"{path.name} is of no known format; tables end in .csv, .tsv, .parquet, .feather or "
+            f"{path.name} has no known format; tables end in .csv, .tsv, .parquet, .feather or "
             ".xpt (csv, tsv and xpt also with .gz)."
         )
     return name
@@ -188,7 +188,7 @@ def _check_unique(names: list[str], where: str) -> None:
 
 
 def _check_header(path: Path, names: list[str], columns: list[str] | None) -> None:
-    """Refuse names that do not tell the columns apart that are wanted."""
+    """Refuse duplicate, empty or missing names among the wanted columns."""
     _check_unique([name for name in names if columns is None or name in columns], str(path))
     for position, name in enumerate(names, 1):
         if columns is None and not name.strip():
@@ -231,7 +231,7 @@ def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
         _check_header(path, names, columns)
         frame: pd.DataFrame = read(path, columns=columns or names).to_pandas(ignore_metadata=True)
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} is damaged or no {_format(path)} file: {error}") from None
+        raise ValueError(f"{path} is damaged or not a {_format(path)} file: {error}") from None
     return frame
 
 
@@ -240,10 +240,10 @@ def _read_xpt(path: Path, columns: list[str] | None) -> pd.DataFrame:
     try:
         frame = pd.read_sas(path, format="xport", encoding="utf-8", compression=packed)
     except UnicodeDecodeError:
-        raise ValueError(f"{path} holds text that is not UTF-8; convert it to CSV.") from None
+        raise ValueError(f"{path} contains text that is not UTF-8; convert it to CSV.") from None
     except ValueError as error:
-        raise ValueError(f"{path} is damaged or no SAS transport file: {error}") from None
+        raise ValueError(f"{path} is damaged or not a SAS transport file: {error}") from None
     _check_header(path, [str(name) for name in frame.columns], columns)
     for name in frame.select_dtypes("float64").columns:
-        frame[name] = frame[name].mask(frame[name].abs() < 1e-70, 0.0)  # how the format writes zero
+        frame[name] = frame[name].mask(frame[name].abs() < 1e-70, 0.0)  # the format's zero
     return frame

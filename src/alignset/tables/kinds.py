@@ -1,4 +1,4 @@
-"""What a column of a table holds, and its values as numbers or as text."""
+"""Tell what a table's column holds, and return its values as numbers or text."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pandas.api.types import infer_dtype, is_bool_dtype, is_datetime64_any_dtype
 Kind = Literal["number", "boolean", "date", "category"]
 
 MOSTLY_NUMBERS = 0.5
-"""Text of which at least this share are numbers is a numeric column with mistakes in it ..."""
+"""Text with at least this share of numbers is a numeric column with mistakes ..."""
 
 MANY_NUMBERS = 20
-"""... if the numbers among it are more different ones than this; else they are codes."""
+"""... if it has more distinct numbers than this; otherwise they are codes."""
 
 _DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def kind_of(values: pd.Series[Any]) -> Kind:
-    """Tell what a column holds; ISO dates written as text are dates.
+    """Return what a column holds; ISO dates written as text are dates.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def kind_of(values: pd.Series[Any]) -> Kind:
         first = present.iloc[0]
         raise ValueError(
             f"column {values.name!r} holds values of type {type(first).__name__}, such as "
-            f"{first!r}; a column holds numbers, text, booleans or dates."
+            f"{first!r}; a column must hold numbers, text, booleans or dates."
         )
     if not len(present) or not present.astype("str").str.fullmatch(_DATE).all():
         _refuse_stray_text(values, present)
@@ -59,7 +59,7 @@ def _refuse_stray_text(values: pd.Series[Any], present: pd.Series[Any]) -> None:
         raise ValueError(
             f"column {values.name!r} holds numbers in {parsed.sum()} of {len(parsed)} rows but "
             f"text in the others, first {values.iloc[row]!r} in data row {row + 1}; correct it, "
-            f"leave it empty where nothing is known, or pass --ignore {values.name}."
+            f"leave unknown values empty, or pass --ignore {values.name}."
         )
 
 
@@ -81,7 +81,7 @@ def as_numbers(
     if kind == "boolean":
         wrong |= ~missing & ~np.isin(numbers, (0.0, 1.0))
     accepted = "true or false" if kind == "boolean" else "finite numbers"
-    _refuse(values, wrong, first_row, f"{accepted}, or nothing where the value is missing")
+    _refuse(values, wrong, first_row, f"{accepted}, or nothing if the value is missing")
     return numbers
 
 
@@ -94,7 +94,7 @@ def _as_dates(values: pd.Series[Any], first_row: int = 0) -> NDArray[np.datetime
         text = text.where(~missing & text.str.fullmatch(_DATE).to_numpy(bool), None)
         dates = pd.to_datetime(text, errors="coerce", format="ISO8601", utc=True)
     wrong = np.asarray(dates.isna(), dtype=bool) & ~missing
-    accepted = "dates such as 2020-01-31, or nothing where the date is missing"
+    accepted = "dates such as 2020-01-31, or nothing if the date is missing"
     _refuse(values, wrong, first_row, accepted)
     plain = dates.dt.tz_convert("UTC").dt.tz_localize(None)
     return np.asarray(plain.to_numpy().astype("datetime64[us]"))
@@ -113,7 +113,7 @@ def _refuse(
 
 
 def first_date(values: pd.Series[Any]) -> str:
-    """Return the earliest day of a column of dates, in ISO form."""
+    """Return the earliest date in a column, in ISO form."""
     dates = _as_dates(values)
     present = dates[~np.isnat(dates)]
     return str(present.min().astype("datetime64[D]")) if len(present) else "1970-01-01"

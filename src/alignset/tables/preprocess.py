@@ -1,4 +1,4 @@
-"""Turn a table into a matrix: fitted with scikit-learn, kept as plain data, applied without it."""
+"""Turn a table into a matrix: fitted with scikit-learn, saved as plain data, applied without."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from alignset.tables.files import check_names
 from alignset.tables.kinds import Kind, as_levels, as_numbers, first_date
 
 MAX_LEVELS = 40
-"""A category's columns; the rarer levels share one."""
+"""Maximum columns per category; the rarest levels share one."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A column read as one number, and whether it was missing."""
+    """A column read as one number, with an indicator if values were missing."""
 
     name: str
     kind: Kind  # but not "category"
-    origin: str | None  # for dates, the day from which days are counted
-    median: float  # stands in for what is missing
+    origin: str | None  # for dates, the day that counts as 0
+    median: float  # replaces missing values
     mean: float  # subtracted
     scale: float  # then divided by
-    missing: tuple[float, float] | None  # mean and scale of the indicator; None if none was missing
+    missing: tuple[float, float] | None  # indicator's mean and scale; None if none was missing
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Category:
 
     name: str
     levels: tuple[str | None, ...]  # None is the level of missing values
-    other: bool  # whether a last column stands for rare and unknown levels; else all are zero
+    other: bool  # whether a last column is for rare and unknown levels; else they are all zeros
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """What turns a table into a matrix: numbers, their missing indicators, then categories.
+    """Turns a table into a matrix: numbers, their missing indicators, then categories.
 
     Examples
     --------
@@ -75,11 +75,11 @@ class Preprocessing:
     def transform(self, frame: Any, *, first_row: int = 0) -> NDArray[np.float64]:
         """Return the matrix (n, D) of a table that has the columns, in any order.
 
-        ``first_row`` is how many rows came before these, so that a message names the right one.
+        ``first_row`` is the number of earlier rows, for row numbers in messages.
         """
         if not isinstance(frame, pd.DataFrame):
             raise ValueError(
-                f"this model reads a DataFrame with named columns, got {type(frame).__name__}."
+                f"this model needs a DataFrame with named columns, got {type(frame).__name__}."
             )
         check_names(self.columns, [str(c) for c in frame.columns], "the table")
         values = [as_numbers(frame[c.name], c.kind, c.origin, first_row) for c in self.numbers]
@@ -106,7 +106,7 @@ class Preprocessing:
         return np.asarray(np.eye(len(c.levels) + 1, width)[np.array(at, dtype=np.int64)[codes]])
 
     def unknown_levels(self, frame: pd.DataFrame) -> dict[str, list[str]]:
-        """Column -> text it holds that has no column of its own, so far as there is some."""
+        """Return, for each column that has any, the values without a matrix column of their own."""
         held = {c: set(as_levels(frame[c.name])) - {*c.levels, None} for c in self.categories}
         return {c.name: sorted(strange) for c, strange in held.items() if strange}
 
@@ -121,7 +121,7 @@ class Preprocessing:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The preprocessing of a model that was fitted on a matrix: none, but its width is checked.
+    """The preprocessing of a model fitted on a matrix: it only checks the width.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class Matrix:
         return self.columns
 
     def transform(self, X: Any) -> Any:
-        """Return the matrix as float64; a DataFrame's columns may come in any order."""
+        """Return the matrix as float64; a DataFrame's columns can be in any order."""
         if isinstance(X, pd.DataFrame) and self.names is not None:
             check_names(self.names, [str(c) for c in X.columns], "the table")
             X = X[list(self.names)]
@@ -151,11 +151,11 @@ class Matrix:
             X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(
-                f"this model reads a matrix of {self.n_features} columns, got shape {X.shape}."
+                f"this model needs a matrix with {self.n_features} columns, got shape {X.shape}."
             )
         values = X.data if scipy.sparse.issparse(X) else X
         if not np.isfinite(values).all():
-            raise ValueError("the matrix holds NaN or infinite values; this model takes neither.")
+            raise ValueError("the matrix has NaN or infinite values; this model accepts neither.")
         return X.tocsr().astype(np.float64) if scipy.sparse.issparse(X) else X
 
     def to_data(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class Matrix:
 
 
 def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preprocessing:
-    """Fit scikit-learn's transformers on columns of a table, and take what they learned as data.
+    """Fit scikit-learn's transformers on columns of a table, and return their state as data.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preproc
 
 
 def _learn_numbers(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> tuple[Number, ...]:
-    # here, because scikit-learn takes a second to import and applying a model does not need it
+    # imported here: scikit-learn takes a second to import, and applying a model does not need it
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler
 
@@ -210,7 +210,7 @@ def _learn_categories(frame: pd.DataFrame, names: list[str]) -> tuple[Category, 
     for name, every, rare in zip(
         names, encode.categories_, encode.infrequent_categories_, strict=True
     ):
-        # a missing level is NaN or None, as pandas would have it
+        # a missing level is NaN or None, depending on pandas
         scarce = {None if pd.isna(v) else v for v in (() if rare is None else rare)}
         levels = [None if pd.isna(v) else v for v in every]
         found.append(Category(name, tuple(v for v in levels if v not in scarce), bool(scarce)))
@@ -218,7 +218,7 @@ def _learn_categories(frame: pd.DataFrame, names: list[str]) -> tuple[Category, 
 
 
 def from_data(data: Any) -> Preprocessing | Matrix:
-    """Rebuild a preprocessing from what JSON held; anything unexpected is refused."""
+    """Rebuild a preprocessing from parsed JSON; refuse anything unexpected."""
     try:
         if data["reads"] == "matrix":
             names = data["names"]

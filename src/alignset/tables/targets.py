@@ -1,4 +1,4 @@
-"""What a table says of its rows besides their features: labels, groups, cells, review chances."""
+"""What a table says about its rows besides features: labels, groups, cells, probabilities."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Cells:
         return self.count(np.ones(len(self.group), dtype=bool))
 
     def count(self, where: NDArray[np.bool_]) -> Codes:
-        """Rows per cell, (G, K), among the rows that count."""
+        """Rows per cell, (G, K), among the rows selected by ``where``."""
         shape = len(self.groups), len(self.labels)
         flat = np.bincount(self.flat[where], minlength=shape[0] * shape[1])
         return flat.reshape(shape).astype(np.int64)
@@ -48,8 +48,8 @@ class Cells:
 def read_cells(table: pd.DataFrame, *, label: str | None, group: str | Sequence[str] = ()) -> Cells:
     """Find the group x observed-label cell of every row.
 
-    Without a label column there is one label, and without a group column one group, named
-    ``"all"``; several group columns mean their intersections.
+    Without a label column there is one label, and without a group column one group, both named
+    ``"all"``; several group columns are intersected.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def read_cells(table: pd.DataFrame, *, label: str | None, group: str | Sequence[
 
 
 def read_groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[Any], Codes]:
-    """Return the names of the groups and the code of each row; no columns are one group."""
+    """Return the group names and the code of each row; no columns means one group."""
     values = table[list(columns)].to_numpy(object) if columns else None
     return encode_groups(values, len(table), columns=columns)
 
@@ -78,7 +78,7 @@ def read_groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[An
 def read_labels(
     table: pd.DataFrame, label: str, truth: str | None = None, *, most: int | None = None
 ) -> EncodedLabels:
-    """Read observed and true labels; refuse one class, more than ``most``, and unknown ones."""
+    """Read observed and true labels; refuse one class, more than ``most``, and unknown classes."""
     encoded = encode_labels(table[label].to_numpy(object), column=label)
     if len(encoded.classes) < 2:
         raise ValueError(
@@ -87,8 +87,8 @@ def read_labels(
         )
     if most is not None and len(encoded.classes) > most:
         raise ValueError(
-            f"column {label!r} has {len(encoded.classes)} different values; a label has at most "
-            f"{most} classes."
+            f"column {label!r} has {len(encoded.classes)} different values; a label can have at "
+            f"most {most} classes."
         )
     if truth is None:
         return encoded
@@ -102,7 +102,7 @@ def guessed_rates(guess: float | Mapping[Any, float], cells: Cells) -> Floats:
     by_label = dict(guess) if isinstance(guess, Mapping) else dict.fromkeys(labels, guess)
     if set(by_label) != set(labels):
         raise ValueError(
-            f"guess has the labels {', '.join(map(repr, by_label))} but the table has "
+            f"guess names the labels {', '.join(map(repr, by_label))} but the table has "
             f"{', '.join(map(repr, labels))}; give one rate for each, or one for all."
         )
     for rate in by_label.values():
@@ -116,10 +116,10 @@ class Targets:
     """What a table says besides its features."""
 
     labels: EncodedLabels
-    group_names: NDArray[Any]  # (G,), of several group columns the intersections, "a & b"
+    group_names: NDArray[Any]  # (G,); "a & b" with several group columns
     group: Codes  # (n,)
-    unit: Codes  # (n,), who a row belongs to; rows of one unit are held out together
-    probability: Floats  # (n,), with which a reviewed row was chosen; NaN elsewhere, or everywhere
+    unit: Codes  # (n,), person a row belongs to; a unit's rows are held out together
+    probability: Floats  # (n,), of choosing a reviewed row; NaN elsewhere, or everywhere if unknown
 
     @property
     def reviewed(self) -> NDArray[np.bool_]:
@@ -128,12 +128,12 @@ class Targets:
 
     @property
     def by_design(self) -> bool:
-        """Whether it is known with what probability reviewed rows were chosen."""
+        """Whether the selection probabilities of reviewed rows are known."""
         return bool(np.isfinite(self.probability).any())
 
     @property
     def weight(self) -> Floats:
-        """Rows that each reviewed row stands for: w_i of ``alignset.model.evaluation``; else 0."""
+        """Rows each reviewed row represents (w_i in ``alignset.model.evaluation``); 0 elsewhere."""
         cell = self.group * len(self.labels.classes) + self.labels.y_seen
         inverse = np.where(self.reviewed, 1 / self.probability if self.by_design else 1.0, 0.0)
         size, total = np.bincount(cell), np.bincount(cell, inverse)
@@ -141,12 +141,12 @@ class Targets:
 
     @property
     def strata(self) -> Codes:
-        """Group, true class, and right or wrong label of reviewed rows; -1 elsewhere."""
+        """Stratum of reviewed rows by group, true class, and right or wrong label; -1 elsewhere."""
         return review_strata(self.group, self.labels.y_seen, self.labels.y_true)
 
 
 def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
-    """Read and check the columns that are no features.
+    """Read and check the columns that are not features.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
     if len(names) > MAX_GROUPS:
         raise ValueError(
             f"{' and '.join(map(repr, columns.groups))} make {len(names)} groups, more than "
-            f"{MAX_GROUPS}; put values into ranges or leave a group column out."
+            f"{MAX_GROUPS}; group values into ranges or leave out a group column."
         )
     unit = np.arange(len(frame))
     if columns.id is not None:
@@ -168,16 +168,16 @@ def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
 
 
 def check_review(targets: Targets, truth: str, *, needs_unreviewed: bool) -> None:
-    """Refuse a table in which no row was reviewed, or every one where some must not be."""
+    """Refuse a table without reviewed rows, or without unreviewed ones if they are needed."""
     n, reviewed = len(targets.group), int(targets.reviewed.sum())
     if reviewed == 0:
         raise ValueError(
             f"no row is reviewed: column {truth!r} is empty; draw rows to review with `alignset "
-            "sample`, and write what the reviewers find into that column."
+            "sample`, and enter what the reviewers find in that column."
         )
     if reviewed == n and needs_unreviewed:
         raise ValueError(
-            f"all {n} rows are reviewed, so the observed labels have nothing to add; pass --method "
+            f"all {n} rows are reviewed, so the observed labels add nothing; pass --method "
             "alignment_only, or fit any classifier on the true labels."
         )
 
@@ -192,6 +192,6 @@ def _chance(frame: pd.DataFrame, columns: Columns, labels: EncodedLabels) -> Flo
         row = int(bad.argmax())
         raise ValueError(
             f"column {columns.probability!r} holds {values.iloc[row]} in data row {row + 1}; a "
-            "reviewed row has a probability in (0, 1] of having been chosen."
+            "reviewed row needs a selection probability in (0, 1]."
         )
     return np.where(labels.reviewed, chance, np.nan)
