@@ -359,7 +359,7 @@ def test_an_ordinary_fit_says_nothing_of_switches(seed: int) -> None:
         ({"review_weights": "cells"}, np.full(240, 0.5), "'cells' estimates what .* pass only one"),
         ({}, np.full(239, 0.5), r"have shape \(239,\) but there are 240 rows"),
         ({}, np.zeros(240), "was reviewed but its selection probability is 0"),
-        ({}, np.full(240, 1.5), r"was reviewed but its .* is 1\.5; a reviewed row's lies in"),
+        ({}, np.full(240, 1.5), r"was reviewed but its .* is 1\.5; for a reviewed row it must"),
         ({}, np.full(240, np.nan), "was reviewed but its selection probability is nan"),
     ],
 )
