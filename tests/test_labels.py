@@ -174,7 +174,7 @@ def test_a_missing_observed_label_is_an_error(y):
     ],
 )
 def test_true_labels_of_another_type_are_an_error(y, y_true, message):
-    with refuses(f"y_true holds {message}; write both with the same labels."):
+    with refuses(f"y_true holds {message}; use the same labels in both."):
         encode_labels(y, y_true)
 
 
@@ -188,7 +188,7 @@ def test_true_labels_of_another_type_are_an_error(y, y_true, message):
     ],
 )
 def test_what_is_not_a_class_is_an_error(y, message):
-    with refuses(f"{message}; labels are all strings, all booleans or all whole numbers."):
+    with refuses(f"{message}; labels must be all strings, all booleans or all whole numbers."):
         encode_labels(y)
 
 
@@ -214,13 +214,13 @@ def test_further_labels_are_encoded_with_the_known_classes():
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        ([0, 2], {}, "y holds 2 in row 1, which is no known label; known labels are 0, 1."),
-        ([0, "1"], {}, "y holds '1' in row 1, which is no known label; known labels are 0, 1."),
+        ([0, 2], {}, "y holds 2 in row 1, which is not a known label; known labels are 0, 1."),
+        ([0, "1"], {}, "y holds '1' in row 1, which is not a known label; known labels are 0, 1."),
         (
             [None, "?"],
             {"column": "reviewed", "gaps": True},
-            "column 'reviewed' holds '?' in data row 2, which is no known label; known labels "
-            "are 0, 1, and rows that were not reviewed are left empty.",
+            "column 'reviewed' holds '?' in data row 2, which is not a known label; known "
+            "labels are 0, 1, and rows that were not reviewed are left empty.",
         ),
         ([0, None], {}, "y is missing in 1 of 2 rows, first in row 1; every row needs a label."),
         ([[0, 1]], {}, "y must have one label per row, got an array of shape (1, 2)."),
@@ -232,7 +232,7 @@ def test_a_label_that_is_not_known_is_an_error(y, options, message):
 
 
 def test_labels_and_groups_of_a_table_are_named_by_their_column():
-    with refuses("column 'told' holds 0.5, which is not a class; labels are all strings, all "
+    with refuses("column 'told' holds 0.5, which is not a class; labels must be all strings, all "
                  "booleans or all whole numbers."):  # fmt: skip
         encode_labels([0.5, 1.0], column="told")
     with refuses("column 'told' is missing in 1 of 2 rows, first in data row 2; every row needs an "
@@ -315,5 +315,5 @@ def test_group_lengths_types_and_shapes_are_checked():
         encode_groups(["a", "b"], 3)
     with refuses("groups mixes values of type int and str; pass one type per column."):
         encode_groups([1, "a"], 2)
-    with refuses("groups must have one or several columns, got an array of shape ()."):
+    with refuses("groups must have shape (n,) or (n, m), got an array of shape ()."):
         encode_groups("a", 1)

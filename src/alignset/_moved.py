@@ -1,6 +1,6 @@
-"""Names that moved: they answer at their old place for one release, with a warning.
+"""Names that moved: for one release they still work in their old place, with a warning.
 
-Deleted with version 0.3; ``CHANGELOG.md`` lists the same moves.
+To be deleted in version 0.3; ``CHANGELOG.md`` lists the same moves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOVED: dict[str, dict[str, str]] = {
 """Old module -> name -> the module it is in now."""
 
 RENAMED = {"review": "draw_review"}
-"""Names that are also called otherwise now."""
+"""Names that were also changed when they moved."""
 
 
 def forwarder(old: str) -> Callable[[str], Any]:
@@ -35,7 +35,7 @@ def forwarder(old: str) -> Callable[[str], Any]:
             raise AttributeError(f"module {old!r} has no attribute {name!r}")
         new = RENAMED.get(name, name)
         warnings.warn(
-            f"{old}.{name} is now {home}.{new}; the old name goes with version 0.3.",
+            f"{old}.{name} is now {home}.{new}; the old name will be removed in version 0.3.",
             DeprecationWarning,
             stacklevel=3 if old == "alignset" else 2,
         )
@@ -45,7 +45,7 @@ def forwarder(old: str) -> Callable[[str], Any]:
 
 
 def old_range(name: str) -> Any:
-    """Answer for the ranges that ``alignset.methods`` had before it took those of scipy."""
+    """Return a range that ``alignset.methods`` had before it used scipy's distributions."""
     from_plain = import_module("alignset.methods.space").from_plain
     now: dict[str, tuple[str, Callable[..., Any]]] = {
         "LogUniform": ("scipy.stats.loguniform", lambda *ends: from_plain({"log_uniform": ends})),
@@ -55,7 +55,7 @@ def old_range(name: str) -> Any:
     if name not in now:
         raise AttributeError(f"module 'alignset.methods' has no attribute {name!r}")
     warnings.warn(
-        f"alignset.methods.{name} is now {now[name][0]}; the old name goes with version 0.3.",
+        f"alignset.methods.{name} is now {now[name][0]}; the old name goes away in version 0.3.",
         DeprecationWarning,
         stacklevel=2,
     )

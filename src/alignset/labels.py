@@ -1,4 +1,4 @@
-"""What "not reviewed" is: encode observed and true labels, and check them."""
+"""Encode and check observed and true labels, and define what "not reviewed" means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNREVIEWED = -1
-"""Internal code of a true label nobody looked at; class codes start at 0, so it never collides."""
+"""Internal code of an unreviewed row's true label; class codes start at 0, so it never collides."""
 
 Codes = NDArray[np.int64]
 
@@ -24,7 +24,7 @@ class NoDisagreementWarning(UserWarning):
 
 
 class UnreviewedGroupWarning(UserWarning):
-    """A group has no reviewed row; what is said of its labels is extrapolated."""
+    """A group has no reviewed row; anything said about its labels is extrapolated."""
 
 
 class UnobservedClassWarning(UserWarning):
@@ -32,11 +32,11 @@ class UnobservedClassWarning(UserWarning):
 
 
 class UnseenCellWarning(UserWarning):
-    """Nobody reviewed a group's rows of some observed label; no weight makes up for them."""
+    """No row with some observed label in a group was reviewed; no weight makes up for that."""
 
 
 class LabelSwitchWarning(UserWarning):
-    """In some group a model takes one class for another, as reviewed rows held out show."""
+    """Held-out reviewed rows show that the model takes one class for another in some group."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class EncodedLabels:
 
     classes: NDArray[Any]  # (K,), the labels as they were passed, sorted; code k is classes[k]
     y_seen: Codes  # (n,), observed
-    y_true: Codes  # (n,), UNREVIEWED where nobody looked
+    y_true: Codes  # (n,), UNREVIEWED where the row was not reviewed
 
     @property
     def reviewed(self) -> NDArray[np.bool_]:
@@ -59,7 +59,7 @@ def is_missing(values: Any) -> NDArray[np.bool_]:
         return np.ma.getmaskarray(values) | is_missing(values.data)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biu":
         return np.zeros(values.shape, dtype=bool)
-    import pandas as pd  # when it is needed: training alone is 70 MB leaner without
+    import pandas as pd  # only when needed: training alone saves 70 MB without it
 
     return np.asarray(pd.isna(np.asarray(values, dtype=object)), dtype=bool)
 
@@ -67,7 +67,7 @@ def is_missing(values: Any) -> NDArray[np.bool_]:
 def check_complete(
     missing: NDArray[np.bool_], name: str, advice: str, *, column: str | None = None
 ) -> None:
-    """Refuse missing entries of the array ``name``, or of ``column`` if it comes from a table."""
+    """Refuse missing entries in the array ``name``, or in ``column`` if it comes from a table."""
     if missing.any():
         what, row = _place(name, column, int(missing.argmax()))
         raise ValueError(
@@ -79,11 +79,11 @@ def check_complete(
 def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> EncodedLabels:
     """Encode observed and true labels, both (n,), as class codes ``0..K-1``.
 
-    Labels are strings, booleans or whole numbers, in a list, NumPy array, pandas or polars column;
-    -1 is a class like any other. ``y_true`` is missing where a row was not reviewed; a float 1.0
-    in it matches an integer 1 and a boolean True, because a missing entry turns those into floats.
-    Classes are of the type of ``y``, those that occur only in ``y_true`` among them. ``column`` is
-    the column of a table that ``y`` is, for messages.
+    Labels are strings, booleans or whole numbers, in a list, a NumPy array or a pandas or polars
+    column; -1 is a class like any other. ``y_true`` is missing where a row was not reviewed; a
+    float 1.0 in it matches an integer 1 and a boolean True, because a missing entry turns those
+    into floats. All classes have the type of ``y``, even those that occur only in ``y_true``. If
+    ``y`` comes from a table, messages call it ``column``.
 
     Examples
     --------
@@ -116,10 +116,10 @@ def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> E
 
 
 def encode_known(y: Any, classes: Any, *, column: str | None = None, gaps: bool = False) -> Codes:
-    """Encode further labels with classes that are already known; refuse any other label.
+    """Encode more labels with classes that are already known; refuse any other label.
 
     A float 1.0 matches an integer 1 and a boolean True. With ``gaps``, labels may be missing and
-    become ``UNREVIEWED``. ``column`` is the column of a table that ``y`` is, for messages.
+    become ``UNREVIEWED``. If ``y`` comes from a table, messages call it ``column``.
     """
     missing = is_missing(y)
     present = _present(y, missing, _place("y", column)[0]).tolist()
@@ -132,8 +132,8 @@ def encode_known(y: Any, classes: Any, *, column: str | None = None, gaps: bool 
         what, row = _place("y", column, int(np.flatnonzero(~missing)[unknown]))
         empty = ", and rows that were not reviewed are left empty" if gaps else ""
         raise ValueError(
-            f"{what} holds {present[unknown]!r} in {row}, which is no known label; known labels "
-            f"are {', '.join(map(repr, place))}{empty}."
+            f"{what} holds {present[unknown]!r} in {row}, which is not a known label; known "
+            f"labels are {', '.join(map(repr, place))}{empty}."
         )
     codes = np.full(len(missing), UNREVIEWED, dtype=np.int64)
     codes[~missing] = [place[label] for label in present]
@@ -145,9 +145,9 @@ def encode_groups(
 ) -> tuple[NDArray[Any], Codes]:
     """Return the sorted group values (G,), as they were passed, and the code of each row (n,).
 
-    Several columns, (n, m), mean their intersections, named ``"a & b"``; only those that occur
-    become groups. None is one group, named ``"all"``. ``columns`` are what the m columns are called
-    in a table, for messages.
+    With several columns, (n, m), groups are the intersections that occur, named ``"a & b"``. None
+    means one group, named ``"all"``. If the m columns come from a table, messages call them
+    ``columns``.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def encode_groups(
     missing = is_missing(groups)
     if missing.ndim not in (1, 2):
         raise ValueError(
-            f"groups must have one or several columns, got an array of shape {missing.shape}."
+            f"groups must have shape (n,) or (n, m), got an array of shape {missing.shape}."
         )
     if len(missing) != n:
         raise ValueError(f"groups has {len(missing)} entries but X has {n} rows; pass one per row.")
@@ -181,7 +181,7 @@ def encode_groups(
 
 
 def _place(name: str, column: str | None, row: int = 0) -> tuple[str, str]:
-    """Name what was passed and a row of it; arrays count from 0, the data rows of a file from 1."""
+    """Name an argument and one of its rows; arrays count from 0, the data rows of a file from 1."""
     if column is None:
         return name, f"row {row}"
     return f"column {column!r}", f"data row {row + 1}"
@@ -200,7 +200,7 @@ _NARROW = {"boolean": bool, "integer": np.int64, "floating": float, "mixed-integ
 
 
 def _plain(values: Any, present: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the present values in their natural dtype, never turning a number into text."""
+    """Return the present values in their natural dtype, without turning any number into text."""
     listed = isinstance(values, (list, tuple))
     array = np.asarray(values, dtype=object) if listed else np.asarray(values)
     flat = array[present]
@@ -228,7 +228,7 @@ def _kind(values: NDArray[Any], name: str) -> str:
     else:
         said = f"labels of type {_types(values)}, such as {values[0]!r}"
     raise ValueError(
-        f"{name} holds {said}; labels are all strings, all booleans or all whole numbers."
+        f"{name} holds {said}; labels must be all strings, all booleans or all whole numbers."
     )
 
 
@@ -242,7 +242,7 @@ def _as_type_of(seen: NDArray[Any], true: NDArray[Any]) -> NDArray[Any]:
     if not agree:
         raise ValueError(
             f"y_true holds {_example(true)} but y holds {_example(seen)}; "
-            "write both with the same labels."
+            "use the same labels in both."
         )
     if seen.dtype.kind in "UTO":
         return true.astype(object if seen.dtype.kind == "O" else str)
@@ -257,7 +257,7 @@ def _example(values: NDArray[Any]) -> str:
 
 
 def distinct(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Codes]:
-    """Return the sorted distinct values and the code of each; refuse types that have no order."""
+    """Return the sorted distinct values and the code of each; refuse types without an order."""
     try:
         names, codes = np.unique(values, return_inverse=True)
     except TypeError:

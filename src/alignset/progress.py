@@ -1,4 +1,4 @@
-"""How far long work has come: the one way it is reported, and a bar that shows it."""
+"""Report the progress of long work: the one way it is done, and a bar that shows it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Progress = Callable[[str, float, float], None]
-"""Called with (what is being done, how much is done, how much there is)."""
+"""Called with (what is being done, how much of it is done, how much there is to do)."""
 
 
 def silent(what: str, done: float, total: float) -> None:
@@ -20,11 +20,11 @@ class Counter:
     Parameters
     ----------
     progress : Progress or None
-        Who is told; None is nobody.
+        Called with every report; None reports to nobody.
     what : str
         What is being done.
     total : float
-        Pieces there are.
+        Number of pieces to do.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Counter:
         self.add(0)
 
     def add(self, n: float = 1, what: str | None = None) -> None:
-        """Take that ``n`` more pieces are finished and, if it is given, what comes next."""
+        """Count ``n`` more pieces as finished; ``what``, if given, is what comes next."""
         with self.lock:
             self.done += n
             self.what = what or self.what
@@ -51,19 +51,19 @@ class Counter:
 
 @contextmanager
 def progress_bar(*, show: bool | None = None) -> Iterator[Progress]:
-    """Yield a Progress that moves a bar on standard error.
+    """Yield a Progress that draws a bar on standard error.
 
     Parameters
     ----------
     show : bool, optional
-        By default only where somebody looks: in a terminal or a notebook.
+        By default the bar is shown only in a terminal or a notebook.
 
     Examples
     --------
     >>> with progress_bar(show=False) as progress:
     ...     progress("reading", 1, 2)
     """
-    from rich import progress as shown  # when there may be something to show
+    from rich import progress as shown  # only when there may be something to show
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -78,7 +78,7 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Progress]:
         shown.TimeRemainingColumn(),
     )
     columns = (text, bar, spent, left, remaining)
-    # of few, long pieces a short window would forget the slow ones
+    # with few, long pieces, a short window would forget the slow ones
     with shown.Progress(*columns, console=console, speed_estimate_period=3600.0) as bars:
         task = bars.add_task("", total=None)
         yield lambda what, done, total: bars.update(

@@ -115,7 +115,7 @@ def test_bad_options_are_refused_and_nothing_is_written(tmp_path, capsys, change
         (lambda f: f.assign(told="no"), "column 'told' has one class, 'no', in all 150 rows"),
         (lambda f: f.assign(reviewed=None), "no row is reviewed: column 'reviewed' is empty"),
         (lambda f: f.assign(reviewed=f["told"].where(f.index > 0, "?")),
-         "column 'reviewed' holds '?' in data row 1, which is no known label"),
+         "column 'reviewed' holds '?' in data row 1, which is not a known label"),
         (lambda f: f.assign(reviewed=np.where(f["x"] > 0, "yes", "no")),
          "all 150 rows are reviewed, so the observed labels add nothing"),
         (lambda f: f.assign(z=f["z"].where(f.index > 0, np.inf)),

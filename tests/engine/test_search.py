@@ -83,7 +83,7 @@ def test_no_global_random_state_is_touched():
         (uniform(loc=0.0, scale=-1.0), r"got uniform\(loc=0\.0, scale=-1\.0\)"),
         (
             [],
-            r"space of lr must be a distribution such as .* one value or more, got \[\]",
+            r"space of lr must be a distribution such as .* at least one value, got \[\]",
         ),
         (0.01, r"space of lr must be a distribution .* got 0\.01"),
         ("log", r"space of lr must be a distribution .* got 'log'"),

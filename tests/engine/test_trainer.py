@@ -170,7 +170,7 @@ def test_nothing_to_train_is_an_error():
 
 
 def test_an_unknown_hyperparameter_is_named_with_the_known_ones():
-    expected = "no stackable hyperparameter 'gama'; it has alpha_1, alpha_2, gamma, l2, lr[.]"
+    expected = "no stackable hyperparameter 'gama'; it has alpha_1, alpha_2, gamma, l2, lr; "
     with pytest.raises(ValueError, match=expected):
         TRAINER.fit(Alignment(), problems(), [{"gamma": 1.0}, {"gama": 1.0}])
 
@@ -200,7 +200,7 @@ def test_a_setting_below_one_is_refused(setting, value):
 
 
 def test_a_block_longer_than_training_is_refused():
-    with pytest.raises(ValueError, match=r"BlockMean\(10\) keeps nothing of 9 epochs"):
+    with pytest.raises(ValueError, match=r"BlockMean\(10\) never completes a block in 9 epochs"):
         Trainer(max_epochs=9, stopping=BlockMean(10))
 
 

@@ -455,7 +455,7 @@ def with_nan(X: Array) -> Array:
         ({}, lambda d: {"X": with_nan(d.X)}, "Input X contains NaN"),
         ({}, lambda d: {"y": d.y[1:]}, "inconsistent numbers of samples"),
         ({}, lambda d: {"y": d.y + 0.5}, "Unknown label type"),
-        ({}, lambda d: {"y": 0 * d.y, "y_true": None}, r"one class only, \[0\]"),
+        ({}, lambda d: {"y": 0 * d.y, "y_true": None}, r"only one class, \[0\]"),
         ({}, lambda d: {"y_true": d.y_true[1:]}, "y_true has 239 entries but X has 240 rows"),
         ({}, lambda d: {"y_true": as_objects(d.y_true, {0: "a", 1: "b"})}, "y_true holds str"),
         ({}, lambda d: {"groups": d.groups[1:]}, "groups has 239 entries but X has 240 rows"),

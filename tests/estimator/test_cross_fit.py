@@ -276,7 +276,7 @@ def test_cells_nobody_reviewed_are_named_where_weights_are_used(data: Data) -> N
     y_true = np.where((data.groups == 1) & (data.y == 1), np.nan, data.y_true)
     true = np.array([None if np.isnan(v) else words[int(v)] for v in y_true], dtype=object)
     args = {"X": data.X, "y": words[data.y], "y_true": true, "groups": groups}
-    said = "no row of group 'west' observed as 'yes' was reviewed; the data cannot tell"
+    said = "no row of group 'west' observed as 'yes' was reviewed; the data cannot show"
     with pytest.warns(UnseenCellWarning, match=said) as record:
         small(review_weights="cells").fit(**args)
     assert [w.filename for w in record] == [__file__]
@@ -333,7 +333,7 @@ def test_a_switch_comes_with_a_cure(method: Any, cure: str) -> None:
     said = str(record[0].message)
     assert said.startswith(
         "in group 'f' the model predicts 'yes' where 'no' is true, 'no' where 'yes' is true (by "
-        "0.40 in probability, standard error 0.10, on 20 reviewed rows that did not train it). "
+        "0.40 in probability, standard error 0.10, on 20 reviewed rows held out of training). "
     )
     assert cure in said
 
@@ -349,17 +349,17 @@ def test_an_ordinary_fit_says_nothing_of_switches(seed: int) -> None:
 @pytest.mark.parametrize(
     ("settings", "given", "message"),
     [
-        ({"folds": 1}, None, r"folds must be a whole number, 2 or more, or None .*, got 1\."),
-        ({"folds": 2.0}, None, r"folds must be a whole number, .*, got 2\.0\."),
-        ({"folds": True}, None, "folds must be a whole number, .*, got True"),
-        ({"ensemble": 0}, None, "ensemble must lie between 1 and n_configs=2, .*, got 0"),
-        ({"ensemble": 3}, None, "ensemble must lie between 1 and n_configs=2, .*, got 3"),
-        ({"ensemble": 1.5}, None, r"ensemble must lie between .*, got 1\.5"),
+        ({"folds": 1}, None, r"folds must be a whole number of at least 2, or None .*, got 1\."),
+        ({"folds": 2.0}, None, r"folds must be a whole number of .*, got 2\.0\."),
+        ({"folds": True}, None, "folds must be a whole number of .*, got True"),
+        ({"ensemble": 0}, None, "ensemble must be a whole number from 1 to n_configs=2, .*, got 0"),
+        ({"ensemble": 3}, None, "ensemble must be a whole number from 1 to n_configs=2, .*, got 3"),
+        ({"ensemble": 1.5}, None, r"ensemble must be a whole number .*, got 1\.5"),
         ({"review_weights": "cell"}, None, "must be 'cells' or 'classifier' or None, got 'cell'"),
-        ({"review_weights": "cells"}, np.full(240, 0.5), "'cells' estimates what .* pass one of"),
+        ({"review_weights": "cells"}, np.full(240, 0.5), "'cells' estimates what .* pass only one"),
         ({}, np.full(239, 0.5), r"have shape \(239,\) but there are 240 rows"),
         ({}, np.zeros(240), "was reviewed but its selection probability is 0"),
-        ({}, np.full(240, 1.5), r"was reviewed but its .* is 1\.5; a reviewed row's lies in"),
+        ({}, np.full(240, 1.5), r"was reviewed but its .* is 1\.5; for a reviewed row it must"),
         ({}, np.full(240, np.nan), "was reviewed but its selection probability is nan"),
     ],
 )

@@ -99,8 +99,8 @@ def test_resamples_that_empty_a_cell_do_not_count():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": "auroc"}, "metrics must be a sequence of names, got 'auroc'"),
-        ({"metrics": ["auc"]}, "there is no metric 'auc'; there are auroc, aueoc, hm"),
+        ({"metrics": "auroc"}, "metrics must be a list of names, got 'auroc'"),
+        ({"metrics": ["auc"]}, "there is no metric 'auc'; use one of auroc, aueoc, hm"),
         ({"n_boot": 0}, "n_boot must be at least 1, got 0"),
         ({"level": 95}, r"level must lie in \(0, 1\), got 95; write 0.95"),
     ],

@@ -299,7 +299,7 @@ def test_a_truth_with_unknown_values_is_refused():
     frame = table()
     frame.loc[3, "reviewed"] = "cannot tell"
     assert refused(frame) == (
-        "column 'reviewed' holds 'cannot tell' in data row 4, which is no known label; known "
+        "column 'reviewed' holds 'cannot tell' in data row 4, which is not a known label; known "
         "labels are 'no', 'yes', and rows that were not reviewed are left empty."
     )
 

@@ -215,7 +215,7 @@ def test_pi_outside_its_range_is_refused(pi):
 def test_other_impossible_settings_are_refused():
     with pytest.raises(ValueError, match="n_views must be 1 or more, got 0; 1 is plain JS"):
         GJS(n_views=0)
-    with pytest.raises(ValueError, match="noise is a standard deviation, 0 or more, got -1"):
+    with pytest.raises(ValueError, match="noise must be a standard deviation >= 0, got -1"):
         Perturbation(noise=-1.0)
-    with pytest.raises(ValueError, match=r"swap is a share in \[0, 1\], got 10"):
+    with pytest.raises(ValueError, match=r"swap must be a share in \[0, 1\], got 10"):
         Perturbation(swap=10.0)

@@ -32,9 +32,9 @@ def spoil(key, value):
     [
         (lambda d: d.pop("weight"), r"not what alignset writes \(KeyError\('weight'\)\)"),
         (spoil("scores", []), "not what alignset writes"),
-        (spoil("scores", {}), "do not fit each other"),
-        (spoil("asked", "other"), "do not fit each other"),
-        (lambda d: d["true"].pop(), "do not fit each other"),
+        (spoil("scores", {}), "do not match each other"),
+        (spoil("asked", "other"), "do not match each other"),
+        (lambda d: d["true"].pop(), "do not match each other"),
         (lambda d: d["group"].__setitem__(0, 2), "out of range"),
         (lambda d: d["true"].__setitem__(0, -1), "out of range"),
         (lambda d: d["weight"].__setitem__(0, 0.0), "out of range"),

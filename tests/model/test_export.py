@@ -117,7 +117,7 @@ def test_a_graph_that_answers_otherwise_is_not_written(model, tmp_path, monkeypa
         return original(self, net, self.add("Relu", [x]))
 
     monkeypatch.setattr(export._Graph, "_network", wrong)
-    with pytest.raises(ValueError, match="onnxruntime gives probabilities that are off by"):
+    with pytest.raises(ValueError, match="the probabilities from onnxruntime are off by"):
         export_onnx(model, path)
     assert not list(tmp_path.iterdir())
 
@@ -127,7 +127,7 @@ def test_files_that_cannot_be_written_are_refused(model, tmp_path, monkeypatch):
     path.write_text("precious")
     for place, said in (
         (path, f"{path} exists; name another file, or pass --overwrite."),
-        (tmp_path / "m.pb", "m.pb is no name of an ONNX file; end it in .onnx."),
+        (tmp_path / "m.pb", "m.pb is not the name of an ONNX file; it must end in .onnx."),
         (tmp_path / "no" / "m.onnx", f"there is no folder {tmp_path / 'no'} to write m.onnx to."),
     ):
         with pytest.raises(ValueError) as caught:  # noqa: PT011

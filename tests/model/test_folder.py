@@ -143,7 +143,7 @@ def test_an_estimator_is_saved_with_its_labels(tmp_path, labels):
     frame = pd.DataFrame(X, columns=list("abc"))
     np.testing.assert_allclose(model.predict_proba(frame[list("cba")]), clf.predict_proba(frame))
     assert model.columns.features == ("a", "b", "c")
-    with pytest.raises(ValueError, match="holds 'maybe' in data row 2, which is no known label"):
+    with pytest.raises(ValueError, match="holds 'maybe' in data row 2, which is not a known label"):
         model.label_confidence(frame[:2], [labels[0], "maybe"])
     with pytest.raises(ValueError, match="is missing in 1 of 1 rows, first in data row 1"):
         model.label_confidence(frame[:1], [None])
@@ -197,9 +197,7 @@ def test_a_foreign_or_absent_folder_is_refused(tmp_path):
     place.mkdir()
     assert refused(place) == f"{place} is not a model folder: it has no manifest.json."
     (place / "manifest.json").write_text('{"format": "onnx"}')
-    assert (
-        refused(place) == f"{place} is not a model folder: its manifest.json is of something else."
-    )
+    assert refused(place) == f"{place} is not a model folder: its manifest.json describes no model."
     (place / "manifest.json").write_text("[" * 100_000)
     assert refused(place).startswith(f"{place} cannot be loaded: manifest.json is not JSON (")
     (place / "manifest.json").write_bytes(pickle.dumps({}))
@@ -291,7 +289,7 @@ def test_a_number_of_members_that_is_not_there_is_refused(tmp_path, members):
     estimator(folds=2).fit(X, y, y_true=reviewed).save(tmp_path / "m")
     change(tmp_path / "m", spoil=lambda m: m["network"].update(members=members))
     said = refused(tmp_path / "m")
-    assert "names no model alignset knows (" in said or "does not fit the described net" in said
+    assert "names an unknown model (" in said or "does not match the described net" in said
 
 
 def test_changed_weights_with_new_hashes_do_not_replay(copy):
@@ -301,7 +299,7 @@ def test_changed_weights_with_new_hashes_do_not_replay(copy):
     path.write_bytes(folder.save_arrays(arrays))
     change(copy)
     assert refused(copy).startswith(
-        f"{copy} cannot be loaded: the test vectors do not give the probability they gave when "
+        f"{copy} cannot be loaded: the test vectors no longer give the probability they gave when "
         "the model was saved (off by "
     )
 
@@ -309,10 +307,10 @@ def test_changed_weights_with_new_hashes_do_not_replay(copy):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda a: a.pop("theta/b0"), "weights.safetensors does not fit the described network"),
-        (lambda a: a.update(x=np.zeros(1)), "weights.safetensors does not fit the described"),
-        (lambda a: a.update({"theta/b0": a["theta/b0"] * np.nan}), "holds no finite numbers in"),
-        (lambda a: a.update({"theta/b0": a["theta/b0"].astype(np.int64)}), "holds no finite"),
+        (lambda a: a.pop("theta/b0"), "weights.safetensors does not match the described network"),
+        (lambda a: a.update(x=np.zeros(1)), "weights.safetensors does not match the described"),
+        (lambda a: a.update({"theta/b0": a["theta/b0"] * np.nan}), "must hold finite floats in"),
+        (lambda a: a.update({"theta/b0": a["theta/b0"].astype(np.int64)}), "must hold finite"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(copy, spoil, said):
@@ -341,7 +339,7 @@ def test_weights_that_do_not_fit_are_refused(copy, spoil, said):
 def test_names_outside_the_registry_are_refused(copy, spoil):
     change(copy, spoil=spoil)
     assert refused(copy).startswith(
-        f"{copy} cannot be loaded: manifest.json names no model alignset knows ("
+        f"{copy} cannot be loaded: manifest.json names an unknown model ("
     )
 
 
@@ -352,7 +350,7 @@ def test_names_outside_the_registry_are_refused(copy, spoil):
             lambda m: m.pop("columns"),
             "manifest.json is not what alignset writes (KeyError('columns')).",
         ),
-        (lambda m: m["classes"].update(values=["a", "b", "c"]), "do not fit its network."),
+        (lambda m: m["classes"].update(values=["a", "b", "c"]), "do not match its network."),
         (
             lambda m: m["classes"].update(kind="exec"),
             "manifest.json is not what alignset writes (KeyError('exec')).",

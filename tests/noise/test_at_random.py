@@ -118,7 +118,7 @@ def test_same_seed_same_noise_by_class_and_the_input_stays():
         (
             [[1.0, 0.0]],
             "matrix must be square with at least 2 classes, got shape (1, 2); "
-            "row = true class, column = observed class.",
+            "pass one row per true class and one column per observed class.",
         ),
         (
             [[1.0, 0.0], [0.0, 1.0]],

@@ -151,7 +151,7 @@ def test_the_input_is_not_changed():
         ({"group": [0, 0, 1]}, "group has 3 entries but y has 4; pass one per row."),
         (
             {"group": [0, 0, 2, 2]},
-            "group 1 has no rows; codes must run from 0 to 2 without a gap, "
+            "group 1 has no rows; codes must run from 0 to 2 without gaps, "
             "as encode_groups makes them.",
         ),
         (
@@ -171,13 +171,13 @@ def test_the_input_is_not_changed():
         ),
         (
             {"y": [0, 0, 0, 0]},
-            "a label cannot be flipped among 1 classes when y holds code 0; "
-            "pass n_classes, at least 2.",
+            "labels cannot be flipped among 1 classes when y holds code 0; "
+            "pass n_classes of at least 2.",
         ),
         (
             {"n_classes": 2, "y": [0, 1, 2, 0]},
-            "a label cannot be flipped among 2 classes when y holds code 2; "
-            "pass n_classes, at least 3.",
+            "labels cannot be flipped among 2 classes when y holds code 2; "
+            "pass n_classes of at least 3.",
         ),
     ],
 )

@@ -263,7 +263,7 @@ def test_the_same_seed_gives_the_same_audit(table):
         (
             {"reviewed": "maybe"},
             {},
-            "column 'reviewed' holds 'maybe' in data row 1, which is no known label; known "
+            "column 'reviewed' holds 'maybe' in data row 1, which is not a known label; known "
             "labels are 'no', 'yes', and rows that were not reviewed are left empty.",
         ),
         (

@@ -317,13 +317,13 @@ GAPS = "X holds 2 NaN or infinite values (in float32), first in row 7; "
         (
             {},
             {"n_train": 97},
-            "n_train must lie between 1 and 96, what is left after the test rows, got 97.",
+            "n_train must lie between 1 and 96, the number outside the test part, got 97.",
         ),
         (
             {"individuals": np.arange(120) // 2, "test": np.arange(120) < 31},
             {},
             "1 individuals have rows inside and outside the official test rows of table 'traced'; "
-            "an individual may be in one part only, so drop or move them.",
+            "an individual may be in only one part, so drop or move them.",
         ),
         ({"X": holding(np.nan)}, {}, GAPS + "impute or drop them first."),
         ({"X": holding(1e300)}, {}, GAPS + "impute or drop them first."),

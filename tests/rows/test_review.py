@@ -128,7 +128,7 @@ def test_nothing_is_changed_in_place():
         (
             {"composition": [0.2, 0.8], "share": [0.1, 0.1]},
             "composition fixes what part of the alignment set each group makes up, so share must "
-            "be one number, its total size; got 2 shares.",
+            "be one number, its total size, got 2 shares.",
         ),
         (
             {"individuals": [1, 2]},

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from alignset.engine.fits import Fits
 
 BLOCK_ROWS = 1 << 16
-"""Rows of which every member predicts at once, before the mean is taken."""
+"""Rows that every member predicts at a time, before the mean is taken."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,10 +21,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trained replicas that answer as one model, with the mean of what they say.
+    """Trained replicas that predict as one model, with the mean of their predictions.
 
-    ``parts`` are members of one method each, side by side, (1, M); there are several only where the
-    search varied what shapes a network. ``folds`` (M,) are those that each was trained on.
+    Each of ``parts`` holds the members of one method, side by side, (1, M); there are several only
+    if the search varied what shapes a network. ``folds`` (M,) tell which fold each was trained on.
     """
 
     parts: tuple[Fits, ...]
@@ -34,7 +34,7 @@ class Ensemble:
         return sum(map(len, self.folds))
 
     def probability(self, X: Any, fold: int | None = None) -> Floats:
-        """Class probabilities (n, K); of one fold's members alone if ``fold`` is given."""
+        """Class probabilities (n, K); only those of one fold's members if ``fold`` is given."""
         return self._mean(
             lambda fits, at: fits.probability(X[at], dtype=torch.float64), X.shape[0], fold
         )

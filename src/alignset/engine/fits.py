@@ -1,4 +1,4 @@
-"""Trained replicas: their scores, their predictions, and one of them picked out."""
+"""Trained replicas: their scores, their predictions, and how to pick some of them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Fits:
     Attributes
     ----------
     score : Tensor of shape (P, C)
-        Validation score of every replica; for one whose score never was a number -inf, or NaN
-        after a fixed number of epochs.
+        Validation score of every replica. If it was never a number: -inf, or NaN after a fixed
+        number of epochs.
     epochs : int64 Tensor of shape (P, C, S)
         Epochs trained in every stage.
     weights : dict
@@ -70,7 +70,7 @@ class Fits:
         jobs: Jobs,
         parts: Sequence[Trained],
     ) -> Fits:
-        """Lay the stacks that were trained apart side by side."""
+        """Join stacks that were trained separately."""
         size = (max(rows.stop for rows, _ in jobs), len(configs))
 
         def lay(pieces: Sequence[Tensor]) -> Tensor:
@@ -87,12 +87,12 @@ class Fits:
         return cls(method, backbone, kind, configs, weights, score, epochs)
 
     def ranking(self) -> NDArray[np.float32]:
-        """Scores (P, C) that can be compared: one that is not a number counts as the lowest."""
+        """Scores (P, C) that can be compared: one that is not a number counts as lowest."""
         score = self.score.numpy()
         return np.asarray(np.where(np.isnan(score), -np.inf, score), dtype=np.float32)
 
     def best(self) -> NDArray[np.int64]:
-        """Index of the best config of every problem; the first of equals."""
+        """Index of the best config for every problem; the first if several are equal."""
         return np.asarray(self.ranking().argmax(1), dtype=np.int64)
 
     def nets(self, problem: int, dtype: torch.dtype = torch.float32) -> Nets:
@@ -102,11 +102,11 @@ class Fits:
         return Nets(**{n: Net(self.backbone, shape, own[n]) for n, shape in shapes.items()})
 
     def only(self, configs: Sequence[int]) -> Fits:
-        """Keep one config per problem: ``configs[p]`` of problem p, so that C is 1."""
+        """Keep one config per problem: ``configs[p]`` for problem p, so that C is 1."""
         return replace(self._picked(range(len(configs)), configs, axis=1), configs=[{}])
 
     def members(self, problems: Sequence[int], configs: Sequence[int]) -> Fits:
-        """Pick replicas ``(problems[i], configs[i])`` and lay them side by side: P is 1."""
+        """Pick the replicas ``(problems[i], configs[i])`` and put them side by side: P is 1."""
         own = [self.configs[c] for c in configs]
         return replace(self._picked(problems, configs, axis=0), configs=own)
 
@@ -144,7 +144,7 @@ class Fits:
         step = max(1, BLOCK_FLOATS // floats)
         seen = np.zeros(n, dtype=np.int64) if y_seen is None else np.asarray(y_seen)
         device = str(next(iter(self.weights["theta"].values())).device)
-        for start in range(0, max(1, n), step):  # no rows: one block of padding, cut off above
+        for start in range(0, max(1, n), step):  # no rows: one block of padding, removed above
             rows = slice(start, start + step)
             nobody = np.full_like(seen[rows], UNREVIEWED)
             part = Part(X[rows], seen[rows], nobody, np.zeros_like(nobody))

@@ -1,8 +1,8 @@
 """Epochs recorded once and replayed: on a GPU, launching kernels costs more than running them.
 
 An epoch of a stage is the same few hundred kernels every time, on the same tensors; only numbers
-that live on the device (the clock, optimiser steps) differ. So it is recorded as a CUDA graph and
-replayed with one launch, until the stack is repacked.
+on the device (the clock, optimiser steps) differ. So it is recorded as a CUDA graph and replayed
+with one launch, until the stack is repacked.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from torch import Tensor
 
 
 class EagerEpochs:
-    """Run every epoch as it is written."""
+    """Run every epoch directly, without recording it."""
 
     def __init__(self, train: Callable[[int], None], score: Callable[[], Tensor]) -> None:
         self.train, self.score = train, score
 
     def run(self, turn: int, scored: bool = True) -> Tensor | None:
-        """Train one epoch that begins with step number ``turn``; return its score if asked for."""
+        """Train one epoch, starting with step number ``turn``; return its score if asked for."""
         self.train(turn)
         return self.score() if scored else None
 
     def repacked(self) -> None:
-        """Nothing to forget."""
+        """Do nothing: there is nothing to forget."""
 
 
 class GraphedEpochs(EagerEpochs):
-    """Run the first epoch of each kind as it is written, record the second, replay the rest."""
+    """Run the first epoch of each kind directly, record the second, replay the rest."""
 
     def __init__(self, train: Callable[[int], None], score: Callable[[], Tensor]) -> None:
         super().__init__(train, score)
@@ -39,7 +39,7 @@ class GraphedEpochs(EagerEpochs):
         self.possible = True
 
     def repacked(self) -> None:
-        """Forget graphs of tensors that are gone; libraries stay warm."""
+        """Forget the graphs of tensors that are gone; libraries stay warm."""
         self.graphs.clear()
 
     def run(self, turn: int, scored: bool = True) -> Tensor | None:
@@ -54,7 +54,7 @@ class GraphedEpochs(EagerEpochs):
         return None if score is None else score.clone()
 
     def _record(self, turn: int, scored: bool) -> bool:
-        self.score()  # whatever is worked out once and kept must not be worked out while recording
+        self.score()  # anything that is computed once and kept must be computed before recording
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         try:

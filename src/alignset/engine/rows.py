@@ -21,7 +21,7 @@ from alignset.stack.sparse import Block, SparseRows, take_rows, worth_it
 
 @dataclass(frozen=True)
 class Sizes:
-    """What problems of one stack have in common."""
+    """What the problems of one stack have in common."""
 
     n_features: int
     n_classes: int
@@ -58,7 +58,7 @@ class Features:
 
 
 def _padded_csr(part: Any, n_rows: int, dtype: torch.dtype) -> Any:
-    """CSR matrix of ``n_rows`` rows, the last ones empty."""
+    """CSR matrix with ``n_rows`` rows, padded with empty ones."""
     rows = scipy.sparse.csr_matrix(part, dtype=np.float32 if dtype == torch.float32 else np.float64)
     ends = np.full(n_rows - rows.shape[0], rows.indptr[-1], dtype=rows.indptr.dtype)
     indptr = np.concatenate([rows.indptr, ends])
@@ -144,7 +144,7 @@ class Rows:
 
 
 class FactTable:
-    """What stages worked out: per replica (Q, C, ...) and per row (Q, C, N, ...)."""
+    """What stages computed: per replica (Q, C, ...) and per row (Q, C, N, ...)."""
 
     def __init__(self) -> None:
         self.replica: dict[str, Tensor] = {}
@@ -152,13 +152,13 @@ class FactTable:
         self._owned: set[str] = set()
 
     def copy(self) -> FactTable:
-        """Return a table with the same facts; row facts are copied when first written to."""
+        """Return a table with the same facts; a row fact is copied when first written to."""
         other = FactTable()
         other.replica, other.row = dict(self.replica), dict(self.row)
         return other
 
     def mapped(self, f: Callable[[Tensor], Tensor]) -> FactTable:
-        """Return a table with ``f`` of every fact."""
+        """Return a table with ``f`` applied to every fact."""
         other = FactTable()
         other.replica = {k: f(v) for k, v in self.replica.items()}
         other.row = {k: f(v) for k, v in self.row.items()}
@@ -166,14 +166,14 @@ class FactTable:
         return other
 
     def at(self, index: Tensor, n_rows: int) -> dict[str, Tensor]:
-        """Facts of the rows ``index`` (Q, B) of a part that has ``n_rows``."""
+        """Facts for the rows ``index`` (Q, B) of a part that has ``n_rows``."""
         if not self.row:
             return self.replica
         for name, fact in self.row.items():
             if fact.shape[2] != n_rows:
                 raise ValueError(
                     f"row fact {name!r} was made for {fact.shape[2]} rows but this stage has "
-                    f"{n_rows}; a stage on other rows must make its own in begin."
+                    f"{n_rows}; a stage on different rows must make its own in begin."
                 )
         rows = {k: v.gather(2, _spread(index, v)) for k, v in self.row.items()}
         return {**self.replica, **rows}
@@ -200,7 +200,7 @@ def _spread(index: Tensor, fact: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Shuffler:
-    """Deals the rows of every problem into batches, anew each epoch, by a hash of its seed."""
+    """Deals the rows of every problem into new batches each epoch, by a hash of its seed."""
 
     seeds: Tensor
     stream: str
@@ -209,7 +209,7 @@ class Shuffler:
     def epoch(
         self, rows: Rows, problem: Tensor, epoch: Tensor, facts: FactTable
     ) -> Iterator[Batch]:
-        """Yield the batches of one epoch, a () tensor, for grid rows ``problem`` (Q,)."""
+        """Yield the batches of one epoch, for grid rows ``problem`` (Q,); ``epoch`` is ()."""
         order = self._order(rows, epoch)[problem]
         # strided, so that padding spreads evenly and membership does not depend on it
         dealt = order.reshape(len(problem), -1, self.n_batches).transpose(1, 2)

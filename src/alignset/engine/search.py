@@ -25,16 +25,16 @@ from alignset.rows import Problem
 def draw_configs(
     space: Space, n: int, random_state: int | None, *, limits: Mapping[str, str] | None = None
 ) -> list[dict[str, float]]:
-    """Draw ``n`` configs; the first k of a longer draw are the draw of k.
+    """Draw ``n`` configs; a longer draw starts with the same configs.
 
     Parameters
     ----------
     space : mapping
-        Hyperparameter -> a distribution of scipy.stats, or a list of values.
+        Hyperparameter -> a scipy.stats distribution, or a list of values.
     n : int
     random_state : int, optional
     limits : mapping, optional
-        Values that hyperparameters accept, ``method.all_limits()``; by default those of the
+        Values that hyperparameters accept, ``method.all_limits()``; by default only those of the
         learning rate and L2.
 
     Examples
@@ -65,10 +65,10 @@ class Variant:
 
 
 def variants_of(method: Method, configs: Sequence[Config]) -> list[Variant]:
-    """Group configs by what cannot differ inside one stack.
+    """Group configs by the settings that cannot differ within one stack.
 
-    A whole number (``n_parts``) shapes the algorithm, so configs that differ in one are trained by
-    methods of their own.
+    A whole number (``n_parts``) shapes the algorithm, so configs that differ in one are trained as
+    separate methods.
 
     Examples
     --------
@@ -97,15 +97,15 @@ class Found:
     ensemble : Ensemble
         The kept configs, trained on every fold.
     method : Method
-        That of the best config, with its hyperparameters.
+        The method of the best config, with its hyperparameters.
     best : Fits
-        The best config alone, its folds side by side.
+        Only the best config, its folds side by side.
     config : list of dict
         Every config that was tried.
     score : float array of shape (C,)
-        Mean validation score of every config over the folds; -inf where one fold has none.
+        Mean validation score of every config over the folds; -inf if a fold has none.
     epochs : int array of shape (C, stages)
-        Of every config, the mean over folds.
+        Epochs that every config trained, as the mean over folds.
     kept : int array
         The configs that make up the model, best first.
     """
@@ -119,7 +119,7 @@ class Found:
     kept: Ints
 
     def table(self) -> dict[str, Any]:
-        """Return what is known of every config, as ``search_results_`` shows it."""
+        """Return what is known about every config, as shown in ``search_results_``."""
         averaged = np.zeros(len(self.score), dtype=bool)
         averaged[self.kept] = True
         rank = (-self.score).argsort(kind="stable").argsort(kind="stable") + 1
@@ -147,8 +147,8 @@ def search(
     cohort : sequence of sequences of Problem
         The folds of each problem, as :func:`trainable` left them.
     ensemble : int, default 1
-        Configs to keep. One that diverged on some fold is left out, so there may be fewer; one is
-        always kept.
+        Configs to keep. A config that diverged on some fold is left out, so there may be fewer;
+        one is always kept.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def search(
 def trainable(method: Method, folds: Sequence[Problem]) -> list[Problem]:
     """Return the folds that leave the method something to learn from (a wrong label, say).
 
-    Where there is none, raise what the method says of the first.
+    If there is none, raise the method's error for the first fold.
     """
     fine, refusals = [], []
     for fold in folds:
@@ -194,14 +194,14 @@ def trainable(method: Method, folds: Sequence[Problem]) -> list[Problem]:
 def _after(
     done: Sequence[Variant], variants: Sequence[Variant], n: int, progress: Progress
 ) -> Progress:
-    """Count one variant's replicas on top of those of the variants before it."""
+    """Add one variant's replicas to the count of the variants before it."""
     before = n * sum(len(v.configs) for v in done)
     total = n * sum(len(v.configs) for v in variants)
     return lambda what, now, _: progress(what, before + now, total)
 
 
 def _choose(variants: Sequence[Variant], fits: Sequence[Fits], folds: range, size: int) -> Found:
-    """Keep the best configs by mean score over the folds, the first of equals first."""
+    """Keep the configs with the best mean scores over the folds; earlier ones win ties."""
     score = np.concatenate([f.ranking()[list(folds)].mean(0) for f in fits]).astype(np.float32)
     order = (-score).argsort(kind="stable")[:size]
     finite = np.isfinite(score[order])
@@ -228,7 +228,7 @@ def _choose(variants: Sequence[Variant], fits: Sequence[Fits], folds: range, siz
 
 
 def _members(fits: Fits, folds: range, configs: Ints) -> Fits:
-    """Lay configs side by side, each on every fold."""
+    """Put configs side by side, each trained on every fold."""
     return fits.members(
         np.tile(folds, len(configs)).tolist(), np.repeat(configs, len(folds)).tolist()
     )

@@ -57,19 +57,19 @@ class Stacked:
         return self._bind(self.shown) if self.average else self.nets
 
     def start(self, trained: set[str], averaged: bool, best: Weights) -> None:
-        """Give the networks that will train their optimisers.
+        """Make an optimiser for each network that will be trained.
 
-        The best weights so far are kept in ``best``, which equals the weights now; it is not
-        copied, so that a wide network is held once less.
+        The best weights so far are kept in ``best``, which starts as the current weights; they are
+        not copied, so that a wide network takes up less memory.
         """
         lr, l2 = self.hyper["lr"], self.hyper["l2"]
         self.adam = {k: StackedAdam(self.params[k], lr, l2) for k in sorted(trained)}
         self.best = {k: dict(best[k]) for k in sorted(trained)}
         self.average = map_weights(Tensor.clone, self.best) if averaged else {}
-        self._learned.clear()  # what is known so far also belongs to later stages: not written to
+        self._learned.clear()  # later stages share the facts known so far: do not write to them
 
     def learn(self, facts: Facts) -> None:
-        """Take facts worked out by a hook."""
+        """Store the facts that a hook computed."""
         for known, new in ((self.facts.replica, facts.replica), (self.facts.row, facts.row)):
             for name, value in new.items():
                 fresh = value.detach().expand(*self.grid.shape, *value.shape[2:]).contiguous()
@@ -82,7 +82,7 @@ class Stacked:
 
     @torch.no_grad()
     def keep(self, improved: Tensor) -> None:
-        """Remember the shown weights where they are the best so far."""
+        """Remember the shown weights of replicas for which they are the best so far."""
         if improved.device.type == "cpu" and not bool(improved.any()):
             return
         shown = self.shown
@@ -99,13 +99,13 @@ class Stacked:
                 tensor.lerp_(self.params[name][key], 1.0 - decay)
 
     def save(self, weights: Weights, results: dict[str, Tensor]) -> None:
-        """Write best weights (P, C, ...) and per-replica results (P, C) of every used slot."""
+        """Write the best weights (P, C, ...) and results (P, C) of every used slot."""
         used = torch.as_tensor(self.grid.used)
         problem = torch.as_tensor(np.repeat(self.grid.problem[:, None], self.grid.shape[1], 1))
         at = (problem[used], torch.as_tensor(self.grid.config)[used])
         for name, kept in self.best.items():
             for key, tensor in kept.items():
-                if weights[name][key] is not tensor:  # else they were kept there all along
+                if weights[name][key] is not tensor:  # otherwise they have been there all along
                     weights[name][key][at] = tensor[used]
         for key, tensor in results.items():
             tensor[at] = self.stop[key][used].to(tensor)
@@ -138,5 +138,5 @@ class Stacked:
 
 
 def map_weights(f: Callable[[Tensor], Tensor], weights: Weights) -> Weights:
-    """Return ``f`` of every tensor."""
+    """Apply ``f`` to every tensor."""
     return {name: {k: f(t) for k, t in p.items()} for name, p in weights.items()}

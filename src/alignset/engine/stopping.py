@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 State = dict[str, Tensor]
-"""Per-replica tensors; ``best`` is the score that counts, ``running`` who still trains."""
+"""Per-replica tensors; ``best`` is the score that counts, ``running`` which still train."""
 
 
 class Stopping(ABC):
@@ -17,11 +17,11 @@ class Stopping(ABC):
 
     @abstractmethod
     def begin(self, score: Tensor) -> State:
-        """Start from the score of the untrained (epoch 0) weights."""
+        """Start with the score of the untrained weights (epoch 0)."""
 
     @abstractmethod
     def update(self, state: State, epoch: int, score: Tensor) -> Tensor:
-        """Take the score of an epoch; return where its weights are the best so far."""
+        """Take an epoch's score; return for which replicas its weights are the best so far."""
 
 
 def _fresh(score: Tensor, best: Tensor) -> State:
@@ -49,7 +49,7 @@ class Patience(Stopping):
             raise ValueError(f"patience must be at least 1 epoch, got {self.epochs}.")
 
     def begin(self, score: Tensor) -> State:
-        """Let the starting weights be the first best."""
+        """Take the starting weights as the first best."""
         best = torch.where(score.isnan(), -torch.inf, score)
         return {**_fresh(score, best), "since": torch.zeros_like(score)}
 
@@ -65,7 +65,7 @@ class Patience(Stopping):
 
 @dataclass(frozen=True)
 class BlockMean(Stopping):
-    """The rule of the released code: stop at the first block of epochs that is no better.
+    """The rule of the released code: stop at the first block of epochs without improvement.
 
     Scores are averaged over consecutive blocks of ``length`` epochs; the weights at the end of
     the best block are kept, and its mean is the score that counts.
@@ -86,7 +86,7 @@ class BlockMean(Stopping):
 
     def __post_init__(self) -> None:
         if self.length < 1:
-            raise ValueError(f"a block must be at least 1 epoch, got {self.length}.")
+            raise ValueError(f"a block must have at least 1 epoch, got {self.length}.")
 
     def begin(self, score: Tensor) -> State:
         """Ignore the starting weights, as the released code does."""
@@ -94,7 +94,7 @@ class BlockMean(Stopping):
         return {**_fresh(score, best), "total": torch.zeros_like(score)}
 
     def update(self, state: State, epoch: int, score: Tensor) -> Tensor:
-        """Compare the mean of a block that ends here with the best one."""
+        """Compare the mean of a block that ends here with the best so far."""
         state["total"] = state["total"] + score
         if epoch % self.length:
             return torch.zeros_like(state["running"])
@@ -119,7 +119,7 @@ class FixedLength(Stopping):
     """
 
     def begin(self, score: Tensor) -> State:
-        """Start running."""
+        """Let every replica run."""
         return _fresh(score, score)
 
     def update(self, state: State, epoch: int, score: Tensor) -> Tensor:

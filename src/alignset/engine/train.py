@@ -27,7 +27,7 @@ REPACK_BELOW = 0.8
 """Repack a stack when the running share of its slots falls below this."""
 
 CUDA_LOOK_EVERY = 10
-"""On a GPU, look at who is running only so often: looking waits for the device."""
+"""Epochs between checks on a GPU of which replicas still run: a check waits for the device."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Schedule:
     max_epochs: int
     n_batches: int
     device: str
-    n_batches_reviewed: int | None = None  # of stages that see reviewed rows alone
+    n_batches_reviewed: int | None = None  # in stages that see only reviewed rows
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What training a stack gives: weights and results with leading axes (P, C)."""
+    """The result of training a stack: weights and scores with leading axes (P, C)."""
 
     weights: Weights
     score: Tensor
@@ -90,7 +90,7 @@ class Training:
         return self.recipe.backbone.for_sparse(params) if sparse else params
 
     def run(self) -> Trained:
-        """Run all stages; the last one's score is the replica's."""
+        """Run all stages; a replica's score is that of its last stage."""
         stages = self.method.stages()
         epochs = torch.zeros(*self.size, len(stages))
         score = torch.zeros(self.size)
@@ -136,10 +136,10 @@ class Training:
         stack.save(self.weights, results)
 
     def _moves_score(self, stage: Stage, turn: int) -> bool:
-        """Tell whether an epoch can change the score: not if theta, alone scored, rests."""
+        """Tell whether an epoch can change the score: not if only theta is scored, and it rests."""
         alone = type(self.method).predict is Method.predict and stage.watch is None
         rests = "theta" not in stage.steps[turn].trains
-        # without validation rows the score is the clock, which never rests
+        # without validation rows the score is the clock, which never stands still
         settled = alone and rests and self.validated
         return not settled or stage.per_batch or stage.together
 
@@ -168,7 +168,7 @@ class Training:
         if "theta" not in trained and stage.watch is None and stage.epochs is None:
             raise ValueError(
                 f"stage {stage.name!r} does not train theta, so early stopping cannot watch it; "
-                "give the stage a watch or a fixed number of epochs."
+                "give the stage a watch function or a fixed number of epochs."
             )
         stack.facts = self.facts.copy()
         if stage.begin is not None:
@@ -187,7 +187,7 @@ class Training:
                 if stage.average is not None:
                     stack.move_average(step.trains, stage.average)
             turn += stage.per_batch
-            del batch  # a wide one is large: it goes before the next is made
+            del batch  # a wide batch is large: free it before the next one is made
 
     @staticmethod
     def _take_step(step: Step, stack: Stacked, batch: Batch) -> None:
@@ -213,12 +213,12 @@ class Training:
         else:
             prob = self.method.predict(nets, b.x)
             score = self.recipe.score(prob, b.y_true, b.group, b.weight, b.n_groups)
-        # without a validation row there is nothing to look at: the last epoch is the best one
+        # without validation rows there is nothing to compare: the last epoch counts as the best
         nothing = b.weight.sum(-1) == 0
         return torch.where(nothing, epoch.to(score.dtype), score).expand(stack.grid.shape)
 
     def _repack(self, stack: Stacked, results: dict[str, Tensor], epoch: int) -> Stacked | None:
-        """Drop replicas that stopped; None when none is left."""
+        """Drop the replicas that stopped; return None when none is left."""
         if self.recipe.device != "cpu" and epoch % CUDA_LOOK_EVERY:
             return stack
         running = stack.stop["running"].cpu().numpy()
@@ -238,10 +238,10 @@ class Training:
 
 
 def _own(grad: Tensor) -> Tensor:
-    """Return a gradient that may be overwritten: not one value seen many times."""
+    """Return a gradient that may be overwritten: not one value broadcast to many places."""
     return grad.contiguous() if 0 in grad.stride() else grad
 
 
 def sizes_of(problem: Problem) -> Sizes:
-    """Return what other problems must share to be stacked with this one."""
+    """Return what other problems must have in common with this one to be stacked with it."""
     return Sizes(problem.n_features, problem.n_classes, problem.n_groups)

@@ -1,4 +1,4 @@
-"""Train all (problem, config) pairs: cut them into stacks that fit the cache, run, collect."""
+"""Train all (problem, config) pairs: cut them into stacks that fit the cache, run and collect."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from alignset.stack import MLP, Backbone
 from alignset.stack.threads import team
 
 CACHE_BYTES = 16 << 20
-"""Activations of one stack on a CPU: larger stacks gain little, and threads want several."""
+"""Activations of one stack on a CPU: larger stacks gain little, and threads need several."""
 
 CACHE_ROWS = 80_000
-"""Rows of all replicas of one stack on a CPU: numbers of a loss, one per row, stay in the cache."""
+"""Rows times replicas of one stack on a CPU: a loss, one number for each, fits the cache."""
 
 CUDA_BYTES = 8 << 30
 """Activations of one stack on a GPU."""
@@ -34,14 +34,14 @@ Config = dict[str, float]
 
 @dataclass(frozen=True)
 class Trainer:
-    """How models are trained; :meth:`fit` says what.
+    """How to train models; :meth:`fit` takes what to train.
 
     Parameters
     ----------
     hidden : int, default 100
         Width of the default MLP backbone.
     backbone : Backbone, optional
-        Another network: ``MLP(...)`` or ``Module(factory)``.
+        A different network: ``MLP(...)`` or ``Module(factory)``.
     score : callable
         Validation metric for early stopping and selection, by default the harmonic mean of AUROC
         and AUEOC.
@@ -50,8 +50,8 @@ class Trainer:
     n_batches : int, default 5
         Mini-batches per epoch.
     n_batches_reviewed : int, optional
-        Of stages that see reviewed rows alone; ``n_batches`` by default. A large data set is cut
-        into many batches, which would leave its few reviewed rows one by one.
+        The same for stages that see only reviewed rows; ``n_batches`` by default. A large data set
+        is cut into many batches, which would leave hardly a reviewed row in each.
     stopping : Stopping
         ``Patience(10)`` by default.
     device : str, default "cpu"
@@ -60,7 +60,7 @@ class Trainer:
         Replicas per stack; by default as many as fit the cache (CPU) or memory (GPU).
     n_jobs : int, optional
         Stacks trained at the same time, one thread each, or threads on a single stack; by
-        default the number of cores. It changes the time, never the result.
+        default the number of cores. It affects the time, never the result.
 
     Examples
     --------
@@ -87,8 +87,8 @@ class Trainer:
                 raise ValueError(f"{name} must be at least 1, got {value}.")
         if isinstance(self.stopping, BlockMean) and self.max_epochs < self.stopping.length:
             raise ValueError(
-                f"BlockMean({self.stopping.length}) keeps nothing of {self.max_epochs} epochs; "
-                "raise max_epochs or shorten the block."
+                f"BlockMean({self.stopping.length}) never completes a block in {self.max_epochs} "
+                "epochs; raise max_epochs or shorten the block."
             )
 
     def network(self) -> Backbone:
@@ -163,7 +163,7 @@ class Trainer:
                 yield slice(p, min(p + height, len(problems))), slice(c, c + width)
 
     def _chunk(self, method: Method, problems: Sequence[Problem]) -> int:
-        """Replicas whose activations fit the budget; depends on the work, not the machine."""
+        """Count the replicas that fit the budget; it depends on the work, not on the machine."""
         rows = max(len(p.train) for p in problems) / self.n_batches
         shapes = method.networks(problems[0].n_features, problems[0].n_classes).values()
         floats = max(self.network().working_set(shape) for shape in shapes)
@@ -174,7 +174,7 @@ class Trainer:
 
 @contextmanager
 def _settings_restored() -> Iterator[None]:
-    """Leave torch as the caller had it."""
+    """Leave torch's settings as the caller had them."""
     threads, tf32 = torch.get_num_threads(), torch.backends.cuda.matmul.allow_tf32
     try:
         yield
@@ -184,7 +184,7 @@ def _settings_restored() -> Iterator[None]:
 
 
 def _even(n: int, at_most: int) -> int:
-    """Size of equal pieces of ``n``, none above ``at_most``: threads should end together."""
+    """Size of equal pieces of ``n``, at most ``at_most`` each: threads should end together."""
     pieces = -(-n // at_most)
     return -(-n // pieces)
 
@@ -202,7 +202,7 @@ def _check(problems: Sequence[Problem], configs: Sequence[Config]) -> None:
     kinds = {(k.n_features, k.n_classes, k.n_groups) for k in map(sizes_of, problems)}
     if len(kinds) > 1:
         raise ValueError(
-            "problems of one fit call must have the same number of features, classes and groups, "
+            "problems in one fit call must have the same number of features, classes and groups, "
             f"got {sorted(kinds)}; train them in separate calls."
         )
     for problem in problems:
@@ -218,8 +218,8 @@ def _check_configs(method: Method, configs: Sequence[Config]) -> None:
     for name in sorted({name for config in configs for name in config} - set(known)):
         raise ValueError(
             f"{type(method).__name__} has no stackable hyperparameter {name!r}; it has "
-            f"{', '.join(sorted(known))}. A setting that shapes a network goes to the "
-            "constructor, and one Trainer.fit call takes one value of it."
+            f"{', '.join(sorted(known))}; pass a setting that shapes a network to the "
+            "constructor, one value for each Trainer.fit call."
         )
     for config in configs:
-        replace(method, **config)  # a config is held to the constructor's own rules
+        replace(method, **config)  # the constructor checks the config

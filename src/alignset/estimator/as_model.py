@@ -30,5 +30,5 @@ def as_model(clf: NoisyLabelClassifier) -> Model:
 
 
 def network_of(clf: NoisyLabelClassifier) -> Network:
-    """Take the networks of a fitted estimator, and the hyperparameters of its best config."""
+    """Return a fitted estimator's networks, with the hyperparameters of its best config."""
     return Network.of(clf._ensemble, clf._scale, clf.method_)

@@ -1,4 +1,4 @@
-"""The estimator: what goes in, what it learns, what it answers."""
+"""The estimator: what it takes, what it learns and what it predicts."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from alignset.rows.selection import HOW, check_probability
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn from noisy labels, some of which have been reviewed.
 
-    The fit does not depend on the order of rows, and a row of weight 3 equals three copies: equal
-    rows are merged before anything is weighted, held out or dealt into folds.
+    The fit does not depend on the order of the rows, and a row of weight 3 counts as three copies:
+    equal rows are merged before anything is weighted, held out or dealt into folds.
 
     Parameters
     ----------
@@ -45,34 +45,34 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Size of the random search, trained as one stack. The first config is the method as it was
         passed; with 1 nothing is searched.
     space : mapping, optional
-        Where to search, as in scikit-learn's ``RandomizedSearchCV``: a distribution of scipy.stats
-        or a list of values each, ``{"lr": loguniform(1e-4, 1e-2), "l2": [0.0, 0.1]}``; the
-        method's own by default.
+        Where to search, as in scikit-learn's ``RandomizedSearchCV``: for each hyperparameter a
+        scipy.stats distribution or a list of values, such as
+        ``{"lr": loguniform(1e-4, 1e-2), "l2": [0.0, 0.1]}``; by default the method's own.
     hidden : int, default 100
         Width of the two hidden layers.
     backbone : Backbone, optional
-        Another network, for example ``Module(lambda d, k: nn.Linear(d, k))``.
+        A network of your own, for example ``Module(lambda d, k: nn.Linear(d, k))``.
     validation_share : float, default 0.5
-        Share of the reviewed rows that choose the epoch and the config instead of training.
+        Share of the reviewed rows used to choose the epoch and the config, not to train.
     folds : int, optional
-        Deal the reviewed rows into 2 or more folds instead: every one validates once and trains
-        otherwise, and the models of all folds are averaged. With fewer distinct reviewed rows
-        there are as many folds as rows; a fold that leaves the method nothing to learn from (no
-        wrong label) is left out. It takes ``folds`` times as long.
+        Deal the reviewed rows into this many folds (2 or more) instead: each row validates once
+        and trains in the other folds, and the models of all folds are averaged. With fewer
+        distinct reviewed rows than that, each is a fold; a fold that leaves the method nothing to
+        learn from (no wrong label) is left out. Training takes ``folds`` times as long.
     ensemble : int, default 1
-        Average this many of the configs, the best by validation score, instead of taking one.
+        Average this many configs, those with the best validation scores, instead of using one.
     review_weights : "cells" or "classifier", optional
-        Where the reviewed rows are no fair sample, let each count 1 / P(reviewed), bounded: counted
-        in each cell of group x observed label, or estimated from the features too.
+        If the reviewed rows are not a fair sample, weight each by 1 / P(reviewed), bounded:
+        counted in each cell of group x observed label, or estimated from the features as well.
     max_epochs, patience : int, default 200 and 10
-        Length of training and early stopping, per stage.
+        For each stage, the most epochs to train, and how many without improvement stop it.
     standardize : bool, default True
         Scale features to mean 0 and standard deviation 1 (sparse ones to maximum 1).
     device : str, default "cpu"
     n_jobs : int, optional
-        Cores used, counted as joblib does, but by default all. It never changes the result.
+        Number of cores, counted as in joblib; all of them by default. The result never changes.
     random_state : int, RandomState, Generator or None
-        An integer makes refits bit-equal.
+        With an integer, fitting again gives the same bits.
     verbose : bool, default False
         Show a progress bar.
 
@@ -81,14 +81,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     classes_ : array of shape (K,)
     groups_ : array of shape (G,)
     noise_rates_ : dict
-        Group -> share of wrong observed labels, counted on reviewed rows by how likely they were to
-        be reviewed; NaN for a group nobody reviewed. What a model makes of the other rows is
-        ``1 - label_confidence``, and is not mixed in.
+        Group -> share of wrong observed labels among its reviewed rows, weighted by 1 / P(reviewed)
+        where given or estimated; NaN for a group without reviewed rows. What the model says about
+        the other rows, ``1 - label_confidence``, is not mixed in.
     method_ : Method
-        What was trained, with the hyperparameters of the best config.
+        The method that was trained, with the hyperparameters of the best config.
     search_results_ : dict
-        "config", "score", "epochs" (means over folds) and "rank" of every config tried; "averaged"
-        tells which of them make up the model.
+        "config", "score", "epochs" (means over folds) and "rank" of every config tried, and
+        "averaged": whether it is part of the model.
     n_features_in_ : int
 
     Examples
@@ -150,7 +150,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         sample_weight: Any = None,
         review_probability: Any = None,
     ) -> NoisyLabelClassifier:
-        """Train on observed labels and whatever was reviewed.
+        """Train on observed labels and on the true labels of the reviewed rows.
 
         Parameters
         ----------
@@ -160,11 +160,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         y_true : array-like of shape (n,), optional
             True labels; missing (NaN, None, ``pd.NA``, masked) where a row was not reviewed.
         groups : array-like of shape (n,) or (n, m), optional
-            Group of each row; several columns mean their intersections.
+            Group of each row; with several columns, groups are their intersections.
         sample_weight : array-like of shape (n,), optional
         review_probability : array-like of shape (n,), optional
-            P(reviewed) of each row, where the review was planned: used like ``review_weights``,
-            and instead of them. Read on reviewed rows only.
+            P(reviewed) for each row, if the review was planned; replaces ``review_weights``.
+            Only the values of reviewed rows are used.
         """
         self._check_settings(review_probability)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
@@ -187,7 +187,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         review_probability: NDArray[np.float64] | None = None,
         unit: NDArray[np.int64] | None = None,
     ) -> NoisyLabelClassifier:
-        """Train as :meth:`fit` does, on labels, groups and units that are codes already."""
+        """Train as :meth:`fit` does, on labels, groups and units that are already codes."""
         self._check_settings(review_probability)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         probability = _on_reviewed(review_probability, labels)
@@ -200,27 +200,27 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"n_configs must be at least 1, got {self.n_configs}.")
         if self.folds is not None and not (_is_whole(self.folds) and self.folds >= 2):
             raise ValueError(
-                "folds must be a whole number, 2 or more, or None to hold out validation_share "
+                "folds must be a whole number of at least 2, or None to hold out validation_share "
                 f"once, got {self.folds!r}."
             )
         if not (_is_whole(self.ensemble) and 1 <= self.ensemble <= self.n_configs):
             raise ValueError(
-                f"ensemble must lie between 1 and n_configs={self.n_configs}, the number of "
-                f"configs there are to average, got {self.ensemble!r}."
+                f"ensemble must be a whole number from 1 to n_configs={self.n_configs}, the number "
+                f"of configs to choose from, got {self.ensemble!r}."
             )
         if self.review_weights is not None and self.review_weights not in HOW:
             raise ValueError(
                 f"review_weights must be {' or '.join(map(repr, HOW))} or None, got "
-                f"{self.review_weights!r}; known probabilities go to fit(review_probability=...)."
+                f"{self.review_weights!r}; pass known probabilities to fit(review_probability=...)."
             )
         if self.review_weights is not None and review_probability is not None:
             raise ValueError(
                 f"review_weights={self.review_weights!r} estimates what review_probability gives; "
-                "pass one of them."
+                "pass only one of the two."
             )
 
     def _learn(self, rows: Part, classes: Any, group_names: Any) -> NoisyLabelClassifier:
-        """Merge equal rows, divide them, search; what was learned is set when all is done."""
+        """Merge equal rows, divide them and search; set the fitted attributes at the very end."""
         seed = _seed(self.random_state)
         if scipy.sparse.issparse(rows.X):
             rows = replace(rows, X=_canonical(rows.X))
@@ -277,7 +277,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             return method.search_space()
         if isinstance(method, type(self.method or JointAlignment())):
             return self.space
-        # Standard stands in, and has fewer hyperparameters than the method that was asked for
+        # Standard is the substitute, and has fewer hyperparameters than the method asked for
         return {k: v for k, v in self.space.items() if k in method.hyperparameters()}
 
     def _rows(self, X: Any) -> Any:
@@ -287,7 +287,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each true class, (n, K), in the order of ``classes_``."""
-        rows = self._rows(X)  # first: it says NotFittedError
+        rows = self._rows(X)  # first, because it raises NotFittedError
         return self._ensemble.probability(rows)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -305,7 +305,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"y has {m} entries but X has {n} rows; pass one per row.")
         if not known.all():
             raise ValueError(
-                f"y holds {labels.classes[~known].tolist()[0]!r}, which was never seen in fit; "
+                f"y holds {labels.classes[~known].tolist()[0]!r}, which was never seen in fit; the "
                 f"known labels are {', '.join(map(repr, self.classes_.tolist()))}."
             )
         codes = np.searchsorted(self.classes_, labels.classes)[labels.y_seen]
@@ -321,14 +321,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         save_model(as_model(self), path)
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that sparse rows are welcome."""
+        """Declare that sparse rows are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
 def _on_reviewed(probability: Any, labels: EncodedLabels) -> NDArray[np.float64] | None:
-    """Return P(reviewed), checked; on other rows it is not read, and alike."""
+    """Return P(reviewed), checked; set to 1 on the other rows, where it is not used."""
     if probability is None:
         return None
     known = check_probability(probability, labels.reviewed)
@@ -336,7 +336,7 @@ def _on_reviewed(probability: Any, labels: EncodedLabels) -> NDArray[np.float64]
 
 
 def _canonical(X: Any) -> Any:
-    """Return CSR rows without repeated entries; the caller's own are left as they were."""
+    """Return CSR rows without repeated entries; the caller's matrix is not changed."""
     X = scipy.sparse.csr_matrix(X, copy=not X.has_canonical_format)
     X.sum_duplicates()
     return X

@@ -1,4 +1,4 @@
-"""What the reviewed rows say of a fit: noise rates, and classes that changed places."""
+"""What the reviewed rows say about a fit: noise rates, and classes the model swapped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from alignset.rows.selection import review_probability
 
 
 def noise_rates_of(rows: Part, division: Division, names: Sequence[Any]) -> dict[Any, float]:
-    """Share of wrong labels of each group, counted on its reviewed rows by 1 / P(reviewed)."""
+    """Share of wrong labels in each group, over its reviewed rows weighted by 1 / P(reviewed)."""
     how = division.review_weights if rows.probability is None else rows.probability
     design = None if how is None else ReviewDesign.one_sheet(_where_reviewed(rows, how))
     wrong = rows.y_seen != rows.y_true
@@ -29,7 +29,7 @@ def _where_reviewed(rows: Part, how: Any) -> Any:
 
 
 def switches(problems: Sequence[Problem], ensemble: Ensemble) -> list[Switch]:
-    """Find groups in which held-out reviewed rows say that classes changed places."""
+    """Find the groups in which held-out reviewed rows show that the model swapped classes."""
     held = [problem.validation for problem in problems]
     prob = [ensemble.probability(part.X, fold) for fold, part in enumerate(held)]
     y, group = ([getattr(part, name) for part in held] for name in ("y_true", "group"))

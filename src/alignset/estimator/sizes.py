@@ -1,4 +1,4 @@
-"""What a fit chooses by itself: the number of batches, and what stops and selects."""
+"""What a fit chooses for itself: the number of batches, and the score that stops and selects."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from alignset.evaluate.validation import HarmonicMean, LogLikelihood
 from alignset.methods import Method
 from alignset.rows import Problem
 
-ROWS_PER_BATCH = 2000  # of a large data set; a small one is cut into five batches
-REVIEWED_PER_BATCH = 50  # in stages that see reviewed rows alone
+ROWS_PER_BATCH = 2000  # in a large data set; a small one is cut into five batches
+REVIEWED_PER_BATCH = 50  # in stages that see only reviewed rows
 
 
 def count_batches(problems: Sequence[Problem]) -> tuple[int, int]:
-    """Return the numbers of mini-batches of an epoch, over all rows and over reviewed ones."""
+    """Return how many mini-batches an epoch has, over all rows and over the reviewed rows."""
     whole = max(5, max(len(p.train) for p in problems) // ROWS_PER_BATCH)
     reviewed = max(int(p.train.reviewed.sum()) for p in problems) // REVIEWED_PER_BATCH
     return whole, min(whole, max(5, reviewed))
 
 
 def score_of(method: Method) -> Score:
-    """Return what stops and selects: likelihood where the method says so, else HM by rank.
+    """Return the score that stops and selects: likelihood if the method says so, else HM by rank.
 
-    Over thresholds, EO is best where all probabilities are alike; and of few rows the likelihood
-    varies less than a rank, which pays where the loss itself is that likelihood (docs/beyond).
+    EO over thresholds is best when all probabilities are equal, hence ranks; on few rows the
+    likelihood varies less than a rank, which pays if the loss is that likelihood (docs/beyond).
     """
     return LogLikelihood() if method.select_by == "likelihood" else HarmonicMean(odds_over_fpr)

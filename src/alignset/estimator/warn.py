@@ -1,6 +1,6 @@
-"""What a fit warns of: reviews that teach nothing, gaps in them, classes that changed places.
+"""What a fit warns about: reviews that teach nothing, gaps in them, classes the model swapped.
 
-``fit`` calls ``_learn``, and that calls these, so that warnings name the line that called ``fit``.
+``fit`` calls ``_learn``, which calls these, so that a warning names the line that called ``fit``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from alignset.rows.selection import unseen_cells
 
 
 def method_for(rows: Part, method: Any) -> Method:
-    """Return the method to train; Standard, with a warning, where it has nothing to go on."""
+    """Return the method to train: Standard, with a warning, if ``method`` has nothing to use."""
     if not isinstance(method, Method):
         raise ValueError(
             f"method must be a Method such as JointAlignment() or Standard(), got {method!r}."
@@ -35,7 +35,7 @@ def method_for(rows: Part, method: Any) -> Method:
     if method.needs_alignment and not rows.reviewed.any():
         _warn(
             f"no row was reviewed, so {type(method).__name__} cannot be trained; fitting "
-            "Standard instead. Pass y_true with the reviewed labels, NaN elsewhere.",
+            "Standard instead. Pass y_true with the reviewed labels, and NaN elsewhere.",
             NoReviewWarning,
         )
     elif method.learns_errors and not wrong.any():
@@ -52,17 +52,17 @@ def method_for(rows: Part, method: Any) -> Method:
 def warn_of_gaps(
     rows: Part, classes: Sequence[Any], groups: Sequence[Any], *, weighted: bool
 ) -> None:
-    """Warn of classes nobody observed, and groups and (where it matters) cells nobody reviewed."""
+    """Warn about classes never observed, and groups and (if it matters) cells never reviewed."""
     present = np.unique(np.concatenate([rows.y_seen, rows.y_true[rows.reviewed]]))
     if len(present) < 2:
         raise ValueError(
-            f"the labels hold one class only, {[classes[k] for k in present]}; "
+            f"the labels hold only one class, {[classes[k] for k in present]}; "
             "a classifier needs at least two."
         )
     for k in np.setdiff1d(present, rows.y_seen):
         _warn(
             f"class {classes[k]!r} occurs among the true labels but is never observed; it is "
-            "learned from reviewed rows alone. Check that y and y_true use the same names.",
+            "learned only from reviewed rows. Check that y and y_true use the same names.",
             UnobservedClassWarning,
         )
     if not rows.reviewed.any():
@@ -70,7 +70,7 @@ def warn_of_gaps(
     unseen = np.setdiff1d(rows.group, rows.group[rows.reviewed]).tolist()
     for g in unseen:
         _warn(
-            f"group {groups[g]!r} has no reviewed row; its noise rate is not known, and its "
+            f"group {groups[g]!r} has no reviewed row; its noise rate is unknown, and its "
             "model is extrapolated from the other groups. Review some of its rows.",
             UnreviewedGroupWarning,
         )
@@ -78,7 +78,7 @@ def warn_of_gaps(
     if cells:
         named = [f"group {groups[g]!r} observed as {classes[k]!r}" for g, k in cells]
         _warn(
-            f"no row of {', nor of '.join(named)} was reviewed; the data cannot tell how often "
+            f"no row of {' or of '.join(named)} was reviewed; the data cannot show how often "
             "that label is wrong there, and no weight makes up for it. Review some of these rows.",
             UnseenCellWarning,
         )
@@ -87,13 +87,13 @@ def warn_of_gaps(
 def warn_of_switches(
     found: Iterable[Switch], method: Method, classes: Sequence[Any], groups: Sequence[Any]
 ) -> None:
-    """Warn of groups in which classes changed places."""
+    """Warn about the groups in which the model swapped classes."""
     for switch in found:
         swaps = [f"{classes[switch.order[k]]!r} where {classes[k]!r} is true" for k in switch.moved]
         _warn(
             f"in group {groups[switch.group]!r} the model predicts {', '.join(swaps)} (by "
             f"{switch.gain:.2f} in probability, standard error {switch.error:.2f}, on "
-            f"{switch.n_rows} reviewed rows that did not train it). Review more rows of this "
+            f"{switch.n_rows} reviewed rows held out of training). Review more rows of this "
             f"group, {method.if_switched}.",
             LabelSwitchWarning,
         )

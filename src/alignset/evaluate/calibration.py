@@ -1,4 +1,4 @@
-"""How far predicted probabilities are from what happens."""
+"""How far predicted probabilities are from actual frequencies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from alignset.evaluate.inputs import Weights, check_inputs
 
 BINS = 10
-"""Parts of as much weight each that calibration is looked at in."""
+"""Number of parts, of equal weight, in which calibration is measured."""
 
 Floats = NDArray[np.float64]
 
 
 def brier(y_true: ArrayLike, prob: ArrayLike, *, sample_weight: Weights = None) -> float:
-    """Mean squared distance between class probabilities (n, K) and what is true; 0 is best.
+    """Mean squared distance between class probabilities (n, K) and the true classes; 0 is best.
 
     Examples
     --------
@@ -28,10 +28,10 @@ def brier(y_true: ArrayLike, prob: ArrayLike, *, sample_weight: Weights = None) 
 def calibration_error(
     y_true: ArrayLike, prob: ArrayLike, *, sample_weight: Weights = None
 ) -> float:
-    """Mean distance between predicted and real frequency, over classes and equal parts of rows.
+    """Mean distance between predicted and actual frequency, over classes and equal parts of rows.
 
-    Each class's rows are cut into ``BINS`` parts by its probability; classes count the same. Two
-    classes give the usual expected calibration error of either.
+    For each class, rows are cut into ``BINS`` parts by its probability; classes count equally.
+    With two classes this is the usual expected calibration error of either.
 
     Examples
     --------
@@ -47,10 +47,10 @@ def calibration_error(
 
 
 def equal_parts(score: Floats, size: Floats, n_parts: int) -> Floats:
-    """Cut rows into parts of the same size, lowest scores first, without regard to their order.
+    """Cut rows into parts of equal size, lowest scores first, whatever the order of the rows.
 
-    Returned is the share of each row that is in each part, (n_parts, n). Rows with the same score
-    are shared out alike.
+    Returned is the share of each row that is in each part, (n_parts, n). Rows with equal scores
+    are divided in the same way.
     """
     _, tie = np.unique(score, return_inverse=True)
     block = np.bincount(tie, size)
@@ -64,7 +64,7 @@ def equal_parts(score: Floats, size: Floats, n_parts: int) -> Floats:
 def _rows(
     y_true: ArrayLike, prob: ArrayLike, sample_weight: Weights
 ) -> tuple[Floats, Floats, Floats]:
-    """Probabilities and what is true, both (n, K), and weights (n,)."""
+    """Probabilities and true classes, both (n, K), and weights (n,)."""
     rows = check_inputs(y_true, prob, sample_weight=sample_weight)
     hit = np.eye(len(rows.classes))[rows.y.numpy()]
     return rows.prob.numpy(), hit, rows.where.double().numpy()

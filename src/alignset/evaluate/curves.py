@@ -1,4 +1,4 @@
-"""Rates of every group, and how even they are, along all thresholds."""
+"""True and false positive rates of every group, and how even they are, at all thresholds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def group_curves(
     groups : array-like of shape (n,)
         Group labels of any type.
     sample_weight : array-like of shape (n,), optional
-        How much each row counts, >= 0; default one each.
+        How much each row counts, >= 0; 1 by default.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def equalized_odds(
 
 
 def _curves(rows: Inputs) -> GroupCurves:
-    """Rates at the places where a threshold cuts."""
+    """Rates at every place where a threshold can cut."""
     if len(rows.classes) > 2:
         raise ValueError(
             f"curves are drawn for one class against the rest, got {len(rows.classes)} classes; "
@@ -105,6 +105,6 @@ def _curves(rows: Inputs) -> GroupCurves:
         )
     warn_if_empty(rows, by_group=True, stacklevel=4)
     ranked = rows.ranked()
-    ends = ranked.ends[0] & (ranked.score[0] > -torch.inf)  # -inf: rows that do not count
+    ends = ranked.ends[0] & (ranked.score[0] > -torch.inf)  # -inf marks rows that do not count
     rate = (ranked.count / ranked.total.unsqueeze(-1))[0][..., ends].numpy()  # (2, G, T)
     return GroupCurves(ranked.score[0][ends].numpy(), rate[1], rate[0], rows.groups)

@@ -15,11 +15,11 @@ from alignset.evaluate.ranked import Ranked, one_vs_rest, rank
 from alignset.labels import check_complete, distinct, is_missing
 
 Weights = ArrayLike | None
-"""How much each row counts (n,), >= 0; None is one each."""
+"""How much each row counts (n,), >= 0; None counts each as 1."""
 
 
 class EmptyCellWarning(UserWarning):
-    """A metric is NaN because a class, or a class of some group, has no row."""
+    """A metric is NaN because a class, or a class in some group, has no row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class Inputs:
     groups: tuple[Any, ...]
 
     def ranked(self, where: Tensor | None = None) -> Ranked:
-        """Put rows in order of falling score, each class against the rest: a leading class axis.
+        """Sort rows by falling score, for each class against the rest, on a leading class axis.
 
-        ``where`` (..., n) may weigh them another way.
+        ``where`` (..., n) may weight them differently.
         """
         rows = one_vs_rest(self.prob, self.y, self.group, self.where if where is None else where)
         return rank(*rows, len(self.groups))
@@ -53,8 +53,8 @@ def check_inputs(
     score = np.asarray(y_score, dtype=np.float64)
     if score.ndim not in (1, 2) or (score.ndim == 2 and score.shape[1] < 2):
         raise ValueError(
-            f"y_score has shape {score.shape}; pass (n,) scores of the positive class, "
-            "or (n, K) with one column per class, K >= 2."
+            f"y_score has shape {score.shape}; pass scores of the positive class, shape (n,), "
+            "or one column per class, shape (n, K) with K >= 2."
         )
     _check_length("y_score", score, len(labels))
     unscored = int(np.isnan(score.reshape(len(score), -1)).any(axis=1).sum())
@@ -85,12 +85,12 @@ def check_probability(inputs: Inputs) -> None:
     if outside.any():
         raise ValueError(
             f"y_score must lie in [0, 1] to integrate over thresholds, got {score[outside][0]}; "
-            "pass probabilities, or use aueoc_over_fpr, which sees only the order of scores."
+            "pass probabilities, or use aueoc_over_fpr, which uses only the order of the scores."
         )
 
 
 def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> None:
-    """Warn of every class, or every class of every group, that has no row."""
+    """Warn about every class, or every class in every group, that has no row."""
     shape = (len(inputs.groups), len(inputs.classes))
     count = np.zeros(shape)
     weight = inputs.where.to(torch.float64).numpy()
@@ -114,7 +114,7 @@ def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> Non
 
 
 def check_weight(sample_weight: Weights, n: int) -> Tensor:
-    """Return how much each row counts (n,): numbers, or True where none were given."""
+    """Return how much each row counts (n,): numbers, or True if no weights were given."""
     if sample_weight is None:
         return torch.ones(n, dtype=torch.bool)
     weight = np.array(sample_weight, dtype=np.float64)
@@ -126,13 +126,13 @@ def check_weight(sample_weight: Weights, n: int) -> Tensor:
 
 
 def _check_length(name: str, values: NDArray[Any], n: int) -> None:
-    """Refuse an array that has not one entry per row."""
+    """Refuse an array that does not have one entry per row."""
     if len(values) != n:
         raise ValueError(f"{name} has {len(values)} entries but y_true has {n}; pass one per row.")
 
 
 def _complete(name: str, values: Any) -> NDArray[Any]:
-    """Return a one-dimensional array without a missing entry."""
+    """Return a one-dimensional array, if no entry is missing."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}; pass one entry per row, shape (n,).")

@@ -1,4 +1,4 @@
-"""How sure a metric is: bootstrap intervals, all resamples scored as one stack."""
+"""How certain a metric is: bootstrap intervals, with all resamples scored as one stack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from alignset.evaluate.inputs import (
 from alignset.evaluate.ranked import METRICS
 
 _CHUNK_ELEMENTS = 2_000_000
-"""Resamples x rows x classes x groups held at once; a few arrays of 16 MB."""
+"""Resamples x rows x classes x groups held at a time: a few arrays of 16 MB."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Interval:
     Parameters
     ----------
     estimate : float
-        The metric, or the difference of two scores in it, on the rows themselves.
+        The metric, or its difference between two scores, on the rows themselves.
     low, high : float
         Percentiles of the resamples.
     level : float
         Nominal coverage, in (0, 1).
     n_defined : int
-        Resamples in which the metric was defined; the others left a cell empty and do not count.
+        Resamples in which the metric was defined; the others had an empty cell and do not count.
 
     Examples
     --------
@@ -66,17 +66,17 @@ def bootstrap(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> dict[str, Interval]:
-    """Compute percentile intervals by metric, resampling rows within each group.
+    """Compute a percentile interval for each metric, resampling rows within each group.
 
     Parameters
     ----------
     y_true, y_score, groups : array-like
         As for ``aueoc``.
     y_score_b : array-like, optional
-        A second score of the same rows: the result is then of ``y_score_b`` minus ``y_score``,
-        both scored on the same resamples (paired).
+        A second score of the same rows: intervals are then for ``y_score_b`` minus ``y_score``,
+        both measured on the same resamples (paired).
     sample_weight : array-like of shape (n,), optional
-        Rows that each row stands for. Rows are drawn alike, and count as much when drawn.
+        How many rows each stands for. All rows are equally likely to be drawn; weights then apply.
     metrics : sequence of str
         Any of auroc, aueoc, hm, aueoc_over_fpr, aueoc_released.
     n_boot : int
@@ -87,8 +87,8 @@ def bootstrap(
 
     Notes
     -----
-    An AUEOC is built from absolute differences, so resamples look a little less even than the
-    rows: with 200 rows, 90 % intervals of it covered the truth in 86 % of simulated studies (400
+    An AUEOC is built from absolute differences, so resamples look slightly less even than the
+    rows: with 200 rows, its 90 % intervals covered the truth in 86 % of simulated studies (400
     rows: 92 %), and if the groups are truly equal, no interval reaches the true value of 1.
 
     Examples
@@ -126,7 +126,7 @@ def bootstrap_mean(
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> list[Interval]:
-    """Compute percentile intervals of a mean over all rows, then over those of each group."""
+    """Compute percentile intervals for a mean over all rows, then over each group's rows."""
     value = torch.tensor(np.asarray(values, dtype=np.float64))
     names, group = np.unique(np.asarray(groups), return_inverse=True)
     of_group = torch.from_numpy(group == np.arange(len(names))[:, None])
@@ -149,7 +149,7 @@ def _resample(
     level: float,
     random_state: int | np.random.Generator | None,
 ) -> list[Interval]:
-    """Intervals of what ``measure`` makes of row weights (..., n), ``width`` numbers a row."""
+    """Intervals for what ``measure`` makes of row weights (..., n), ``width`` numbers per row."""
     if n_boot < 1:
         raise ValueError(f"n_boot must be at least 1, got {n_boot}.")
     if not 0 < level < 1:
@@ -165,7 +165,7 @@ def _resample(
 
 
 def _draw(group: NDArray[np.int64], n_boot: int, rng: np.random.Generator) -> Tensor:
-    """How often each row was drawn, (n_boot, n); group sizes stay as they are."""
+    """How often each row was drawn, (n_boot, n); group sizes do not change."""
     counts = np.empty((n_boot, len(group)))
     for g in range(group.max() + 1):
         member = np.flatnonzero(group == g)
@@ -175,7 +175,7 @@ def _draw(group: NDArray[np.int64], n_boot: int, rng: np.random.Generator) -> Te
 
 
 def _interval(estimate: float, resampled: NDArray[np.float64], level: float) -> Interval:
-    """Percentiles of the resamples where the metric is defined."""
+    """Percentiles over the resamples in which the metric is defined."""
     defined = resampled[~np.isnan(resampled)]
     if len(defined) == 0 or np.isnan(estimate):
         return Interval(estimate, float("nan"), float("nan"), level, len(defined))
@@ -186,9 +186,7 @@ def _interval(estimate: float, resampled: NDArray[np.float64], level: float) -> 
 def _check_metrics(metrics: Sequence[str]) -> None:
     """Refuse unknown names."""
     if isinstance(metrics, str):
-        raise ValueError(
-            f"metrics must be a sequence of names, got {metrics!r}; write [{metrics!r}]."
-        )
+        raise ValueError(f"metrics must be a list of names, got {metrics!r}; write [{metrics!r}].")
     for name in metrics:
         if name not in METRICS:
-            raise ValueError(f"there is no metric {name!r}; there are {', '.join(METRICS)}.")
+            raise ValueError(f"there is no metric {name!r}; use one of {', '.join(METRICS)}.")

@@ -19,12 +19,12 @@ def auroc(y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: Weights = Non
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two classes, the larger of ``np.unique`` being positive, or K in sorted order.
+        Two classes, of which the larger in ``np.unique`` is positive, or K in sorted order.
     y_score : array-like of shape (n,) or (n, K)
-        Score of the positive class; or one column per class, and the result is the mean over
-        classes of each against the rest.
+        Score of the positive class; or one column per class, in which case the result is the mean
+        over classes, each against the rest.
     sample_weight : array-like of shape (n,), optional
-        How much each row counts, >= 0; default one each.
+        How much each row counts, >= 0; 1 by default.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def aueoc(
     ``EO(tau) = 1 - (spread of TPR + spread of FPR) / 2`` with prediction ``score >= tau`` and
     spread = largest minus smallest over groups. EO is constant between scores, so the integral is
     an exact sum. It depends on calibration: scores that are nearly constant get nearly 1.
-    :func:`aueoc_over_fpr` depends on the order of scores alone.
+    :func:`aueoc_over_fpr` depends only on the order of the scores.
 
     Examples
     --------
@@ -71,8 +71,8 @@ def aueoc_over_fpr(
 ) -> float:
     """Area under the equalized odds curve over the overall false positive rate.
 
-    Parameters, NaN rule and multiclass are those of :func:`aueoc`, but any score will do: the
-    result does not change under a monotone transform.
+    Parameters, NaN and more than two classes are as for :func:`aueoc`, but any score will do: a
+    monotone transform does not change the result.
 
     Examples
     --------
@@ -88,17 +88,17 @@ def aueoc_released(
 ) -> float:
     """Area under 1 - |difference in PPV| over the overall FPR, as the released code computes it.
 
-    This is predictive parity, not equalized odds. All published values are of this kind; it is
-    here to compare with them. Parameters, NaN rule and multiclass are those of :func:`aueoc` (the
-    released code would go on with a precision of 0 for a group without positives).
+    This is predictive parity, not equalized odds. All published values are of this kind; use it
+    to compare with them. Parameters, NaN and more than two classes are as for :func:`aueoc` (the
+    released code would continue with a precision of 0 for a group without positives).
 
     Notes
     -----
     Thresholds are those of ``sklearn.metrics.roc_curve`` with ``drop_intermediate=True``: a
-    distinct score is dropped if true and false positives both grow by as much at it as at the next
+    distinct score is dropped if true and false positives both grow by as much there as at the next
     distinct score, except the first and the last. Of the rest, those at which every group has a
     predicted positive enter the trapezoid rule, so a perfectly even score can stay below 1, and a
-    constant one gets 0. Exact for integer weights.
+    constant score gets 0. Exact for integer weights.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Summary:
     auroc_by_group : mapping from group to float
         NaN for a group that lacks a class.
     worst_group_auroc : float
-        Smallest over the groups where it is defined.
+        Smallest over the groups in which it is defined.
     n : int
         Number of rows.
 
@@ -146,7 +146,7 @@ class Summary:
 def summarize(
     y_true: ArrayLike, y_score: ArrayLike, groups: ArrayLike, *, sample_weight: Weights = None
 ) -> Summary:
-    """Compute AUROC, AUEOC, their harmonic mean, and AUROC within each group; see :func:`aueoc`.
+    """Compute AUROC, AUEOC, their harmonic mean and AUROC within each group; see :func:`aueoc`.
 
     Examples
     --------

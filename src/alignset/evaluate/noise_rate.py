@@ -1,6 +1,6 @@
-"""How many observed labels of each group are wrong, from rows drawn with known probability.
+"""How many observed labels are wrong in each group, from rows drawn with known probability.
 
-A *wave* is one review sheet. Before wave w some rows of a group are known; the rest is sampled
+A *wave* is one review sheet. Before wave w some rows of a group are known; the rest are sampled
 with probability pi_i. With e_i = 1 where the observed label is wrong, w_i = 1 / pi_i, and s the
 rows of the wave that were answered,
 
@@ -8,14 +8,14 @@ rows of the wave that were answered,
     r      = (N_known r_known + N_rest r_rest) / (N_known + N_rest)
     V(r_rest) = sum_h n_h / (n_h - 1) sum_{i in s_h} (1 - pi_i) (z_i - z_h)^2 / (sum_s w_i)^2
 
-z_i = w_i (e_i - r_rest) in the group and 0 outside, z_h its mean in stratum h weighted by
-1 - pi_i: linearised (Deville 1999), exact up to the ratio for stratified random sampling, and
-Hajek's approximation for unequal probabilities. Given the waves before it, the estimate of a wave
-is centred on the same true rate, so estimates of different waves are uncorrelated and are
-averaged with weights that depend on the design only.
+where z_i = w_i (e_i - r_rest) in the group and 0 outside, and z_h is its mean in stratum h,
+weighted by 1 - pi_i: linearised (Deville 1999), exact up to the ratio for stratified random
+sampling, and Hajek's approximation for unequal probabilities. Given the waves before it, the
+estimate of a wave is centred on the same true rate, so estimates of different waves are
+uncorrelated and are averaged with weights that depend only on the design.
 
-The interval is that of a proportion at the effective size r (1 - r) / V, never taken larger than
-a simple random sample of as many rows would have (Korn and Graubard 1998; Parker et al. 2017).
+The interval is that of a proportion at the effective size r (1 - r) / V, which is capped at that
+of a simple random sample of as many rows (Korn and Graubard 1998; Parker et al. 2017).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class ReviewDesign:
     Parameters
     ----------
     probability : float array of shape (n,)
-        Probability with which a row was put on its sheet; NaN where it was on none.
+        Probability with which a row was put on its sheet; NaN if it was on none.
     wave, stratum : int arrays of shape (n,)
-        Its sheet and the stratum it was drawn from; -1 where it was on none.
+        Its sheet and the stratum it was drawn from; -1 if it was on none.
     """
 
     probability: Floats
@@ -57,20 +57,20 @@ class ReviewDesign:
 
     @classmethod
     def unknown(cls, n: int) -> ReviewDesign:
-        """Return the design of n rows of which nobody knows how they came to be reviewed."""
+        """Return the design of n rows when nobody knows how rows were chosen for review."""
         nowhere = np.full(n, -1, dtype=np.int64)
         return cls(np.full(n, np.nan), nowhere, nowhere)
 
     @classmethod
     def one_sheet(cls, probability: ArrayLike) -> ReviewDesign:
-        """Return the design of one sheet: a probability for each row on it, NaN elsewhere."""
+        """Return the design of a single sheet: a probability for each row on it, NaN elsewhere."""
         chance = np.asarray(probability, dtype=np.float64)
         there = np.where(np.isfinite(chance), 0, -1)
         return cls(chance, np.where(there == 0, 1, -1), there)
 
     @property
     def known(self) -> bool:
-        """Whether any selection probability is."""
+        """Whether any selection probability is known."""
         return bool(np.isfinite(self.probability).any())
 
     @property
@@ -86,13 +86,13 @@ class NoiseRate:
     group: Any
     rows: int
     reviewed: int  # with a true label
-    unresolved: int  # drawn, but without one: "cannot tell" or no answer
-    wrong: int  # of the reviewed ones, with a wrong observed label
-    rate: float  # NaN where no row is reviewed, and then the interval is 0 to 1
+    unresolved: int  # drawn, but without a true label: "cannot tell" or no answer
+    wrong: int  # reviewed rows whose observed label is wrong
+    rate: float  # NaN if no row is reviewed, in which case the interval is 0 to 1
     low: float
     high: float
-    effective_size: float  # independent draws the rate is worth; infinite if all are reviewed
-    weighted: bool  # whether selection probabilities were known; else rows count as drawn at random
+    effective_size: float  # number of independent draws it is worth; infinite if all are reviewed
+    weighted: bool  # whether selection probabilities were known; if not, taken as drawn at random
 
 
 def noise_rates(
@@ -106,7 +106,7 @@ def noise_rates(
     level: float = 0.95,
     rule: IntervalRule = wilson,
 ) -> list[NoiseRate]:
-    """Estimate the noise rate of every group: the one number for it, wherever it is shown.
+    """Estimate the noise rate of every group: the number that is shown everywhere.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ def noise_rates(
     names : sequence of length G
         What the groups are called, by code.
     wrong, reviewed : bool arrays of shape (n,)
-        Rows whose observed label is wrong; rows with a true label. ``wrong`` is looked at on
-        reviewed rows only.
+        Rows whose observed label is wrong; rows with a true label. ``wrong`` is used only on
+        reviewed rows.
     design : ReviewDesign, optional
-        How rows came to be reviewed; without it they count as drawn at random in each group.
+        How rows came to be reviewed; by default, as if drawn at random in each group.
     sample_weight : array-like of shape (n,), optional
-        A row of weight 3 is three rows.
+        A row of weight 3 counts as three rows.
     """
     design = ReviewDesign.unknown(len(group)) if design is None else design
     size = np.ones(len(group)) if sample_weight is None else np.asarray(sample_weight, float)
@@ -129,7 +129,7 @@ def noise_rates(
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Which labels are wrong, which rows are reviewed, how many each is, how it was drawn."""
+    """Which labels are wrong, which rows are reviewed, how many each counts as, and the design."""
 
     wrong: Mask
     reviewed: Mask
@@ -171,7 +171,7 @@ def _noise_rate(
 
 @dataclass(frozen=True)
 class _Estimate:
-    """Rate, its variance, and the size its weights alone are worth."""
+    """A rate, its variance, and the effective size of its weights."""
 
     rate: float
     variance: float
@@ -196,7 +196,7 @@ def _estimates(member: Mask, rows: _Rows) -> list[_Estimate]:
 
 
 def _answered(drawn: Mask, rows: _Rows) -> Floats:
-    """Probability of being drawn and answered: selection times the answered share of a stratum."""
+    """Probability of being drawn and answered: selection times the stratum's answered share."""
     chance = rows.design.probability.copy()
     for stratum in np.unique(rows.design.stratum[drawn]):
         here = drawn & (rows.design.stratum == stratum)

@@ -1,12 +1,12 @@
-"""How sure a proportion is: intervals for an effective sample size, finite populations included.
+"""How certain a proportion is: intervals for an effective sample size, also in finite populations.
 
-Both intervals take an *effective size* instead of a count, the number of independent draws that
-would be as informative, so that one function serves simple, finite and weighted samples:
+Both intervals take an *effective size* instead of a count: the number of independent draws that
+would be as informative. One function thus serves simple, finite and weighted samples:
 
     n* = n (N - 1) / (N - n)          simple random sampling of n out of N without replacement
-    n* = r (1 - r) / V                any design, V being the design variance of the rate r
+    n* = r (1 - r) / V                any design, where V is the design variance of the rate r
 
-`clopper_pearson` at a size that is not whole is the Korn-Graubard interval.
+`clopper_pearson` at a size that is not a whole number is the Korn-Graubard interval.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ IntervalRule = Callable[..., tuple[Floats, Floats]]
 """``rule(rate, size, level=0.95) -> (low, high)``."""
 
 _EXPECT_BELOW = 20_000
-"""Larger samples hardly vary, so their half-width is taken at the rate itself."""
+"""Larger samples hardly vary, so their half-width is computed at the rate itself."""
 
 
 def wilson(rate: ArrayLike, size: ArrayLike, *, level: float = 0.95) -> tuple[Floats, Floats]:
     """Compute the Wilson score interval of a proportion in [0, 1], for an effective size >= 0.
 
-    Size 0 gives (0, 1), infinity the rate itself.
+    Size 0 gives (0, 1); an infinite size gives the rate itself.
     """
     rate, size = _checked(rate, size, level)
     z2 = norm.isf((1 - level) / 2) ** 2
@@ -45,7 +45,7 @@ def wilson(rate: ArrayLike, size: ArrayLike, *, level: float = 0.95) -> tuple[Fl
 def clopper_pearson(
     rate: ArrayLike, size: ArrayLike, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Compute the exact interval of a proportion; Korn and Graubard's for a size not whole."""
+    """Compute the exact interval of a proportion; Korn and Graubard's if the size is not whole."""
     rate, size = _checked(rate, size, level)
     tail, finite = (1 - level) / 2, np.isfinite(size)
     n = np.where(finite, size, 1.0)
@@ -69,7 +69,7 @@ def _checked(rate: Any, size: Any, level: float) -> tuple[Floats, Floats]:
 
 
 def effective_size(n: ArrayLike, population: ArrayLike) -> Floats:
-    """Count the independent draws that n draws without replacement from a population equal.
+    """Return how many independent draws equal n draws without replacement from a population.
 
     ``n (N - 1) / (N - n)``: infinite when every row was drawn, about n when N is far larger.
     """
@@ -79,7 +79,7 @@ def effective_size(n: ArrayLike, population: ArrayLike) -> Floats:
 
 
 def kish_size(weight: ArrayLike, copies: ArrayLike = 1.0) -> float:
-    """Count the rows of one weight that weighted rows equal (Kish 1965): (sum w)^2 / sum w^2."""
+    """Return how many rows of equal weight the rows are worth (Kish 1965): (sum w)^2 / sum w^2."""
     w, m = np.asarray(weight, dtype=np.float64), np.asarray(copies, dtype=np.float64)
     total, squares = (m * w).sum(), (m * w**2).sum()
     return float(total**2 / squares) if squares > 0 else 0.0
@@ -90,8 +90,8 @@ def to_whole_rows(
 ) -> tuple[float, float]:
     """Widen an interval to whole rows of a population, and cut it to what is possible.
 
-    A rate in N rows is a multiple of 1/N. Of n rows looked at, ``wrong`` are known to be wrong
-    and ``n - wrong`` to be right, whatever the others are.
+    A rate in N rows is a multiple of 1/N. Of n reviewed rows, ``wrong`` are known to be wrong and
+    ``n - wrong`` to be right, whatever the others are.
     """
     slack = 1e-9
     fewest = max(np.floor(low * population + slack), wrong)
@@ -102,7 +102,7 @@ def to_whole_rows(
 def expected_half_width(
     rate: float, size: float, *, level: float = 0.95, rule: IntervalRule = wilson
 ) -> float:
-    """Average the half-width of an interval over the samples that a true rate gives."""
+    """Average the half-width of an interval over the samples that a true rate can give."""
     if not np.isfinite(size):
         return 0.0
     n = round(size)

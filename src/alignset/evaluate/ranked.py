@@ -1,7 +1,7 @@
-"""Areas read off rows in order of falling score: the one implementation of all metrics.
+"""Areas computed from rows sorted by falling score: the one implementation of all metrics.
 
 Every function takes any leading axes and reduces only the last one, so a stack of models is scored
-as one model is. Nothing here looks at a value on the host.
+like a single model. Nothing here looks at a value on the host.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from torch.nn.functional import pad
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """What lies at or above each threshold, from +inf down to the lowest score.
+    """Weights of the rows at or above each threshold, from +inf down to the lowest score.
 
     Parameters
     ----------
     score : Tensor of shape (..., 1 + n)
         Thresholds: +inf, then the scores, falling; -inf for rows that do not count.
     ends : bool Tensor of shape (..., 1 + n)
-        Last row of its tie: the places where a threshold really cuts.
+        The last row of each tie: the places where a threshold really cuts.
     count : Tensor of shape (..., 2, G, 1 + n)
-        Summed weight of the rows of (class, group) at this place or before it.
+        Summed weight of the rows of (class, group) at or before this place.
     """
 
     score: Tensor
@@ -40,7 +40,7 @@ class Ranked:
         return self.count[..., -1]
 
     def by_group(self) -> Ranked:
-        """Return the rows of every group alone, on a leading axis of groups."""
+        """Return each group's rows separately, on a leading axis of groups."""
         return replace(self, count=self.count.movedim(-2, 0).unsqueeze(-2))
 
 
@@ -87,7 +87,7 @@ def rank(score: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int) 
 def one_vs_rest(
     prob: Tensor, y: Tensor, group: Tensor, where: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Give score, label, group and mask a class axis: K of them, or class 1 alone when K = 2."""
+    """Give score, label, group and mask an axis of classes: all K, or only class 1 when K = 2."""
     n_classes = prob.shape[-1]
     first = 1 if n_classes == 2 else 0
     classes = torch.arange(first, n_classes, device=prob.device).unsqueeze(-1)
@@ -96,7 +96,7 @@ def one_vs_rest(
 
 
 def area_under_roc(ranked: Ranked) -> Tensor:
-    """Area under the ROC curve, a tie counting one half; NaN where a class is empty."""
+    """Area under the ROC curve, with ties counted as one half; NaN where a class is empty."""
     by_class = ranked.count.sum(-2) * ranked.ends.unsqueeze(-2)
     # Counts never fall, so a running maximum carries the last real cut over the rows of a tie.
     false, true = by_class.cummax(-1).values.unbind(-2)  # (..., 1 + n)
@@ -119,7 +119,7 @@ def odds_over_fpr(ranked: Ranked) -> Tensor:
 
 
 def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
-    """Integral of 1 - |difference in PPV| over the overall FPR, as the released code has it.
+    """Integral of 1 - |difference in PPV| over the overall FPR, as in the released code.
 
     Thresholds are those of ``sklearn.metrics.roc_curve`` (``drop_intermediate=True``) at which
     every group has a predicted positive; NaN where a (class, group) cell is empty.
@@ -135,7 +135,7 @@ def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
 
 
 def _mean(metric: RankedMetric) -> RankedMetric:
-    """Mean over classes of each against the rest."""
+    """Mean over classes, each against the rest."""
     return lambda ranked: metric(ranked).mean(-1)
 
 
@@ -161,7 +161,7 @@ def _spread(by_group: Tensor) -> Tensor:
 
 
 def _trapezoid(height: Tensor, base: Tensor, kept: Tensor) -> Tensor:
-    """Trapezoid rule over the kept places alone, (..., m) -> (...)."""
+    """Trapezoid rule over only the kept places, (..., m) -> (...)."""
     last = _last_kept(kept)[..., :-1]  # last kept place before 1, 2, ..., m - 1
     before = last.clamp_min(0)
     width = base[..., 1:] - base.gather(-1, before)
@@ -182,7 +182,7 @@ def _collinear(by_class: Tensor, ends: Tensor) -> Tensor:
     growth = by_class - by_class.gather(-1, before_2)  # (..., 2, m), since the previous cut
     same = (growth == growth.gather(-1, before_2)).all(-2)
     # The verdict on a cut is known at the next cut, so each cut writes it to the one before;
-    # rows inside a tie write to the start column, which is no cut of roc_curve's.
+    # rows inside a tie write to the start column, which roc_curve does not count as a cut.
     target = torch.where(ends, before, 0)
     dropped = torch.zeros_like(ends).scatter(-1, target, same)
     # roc_curve looks for corners before it prepends the start: the first real cut always stays.

@@ -1,8 +1,8 @@
 """Label switching: in which groups a model takes one class for another.
 
-The observed labels alone cannot tell the classes from their permutation; reviewed rows that did
-not train can. Classes count the same, so that a model which merely expects a class too often in
-some group is not taken for one that confuses them.
+Observed labels alone cannot tell the classes from a permutation of them; reviewed rows that were
+held out of training can. Classes count equally, so that a model that merely expects a class too
+often in some group is not taken for one that confuses classes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import t as student
 
 MIN_ROWS = 10
-"""Of a group, to say anything of it."""
+"""Rows that a group needs before anything is said about it."""
 
 MIN_ERRORS, LEVEL = 2.0, 0.025
-"""Standard errors a permutation must gain at least; more where several could have gained."""
+"""Standard errors that a permutation must gain at least; more if several could have gained."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,16 +27,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Switch:
-    """A group, by its code, in which other names for the classes fit better.
+    """A group, by its code, in which a permutation of the classes fits better.
 
     Parameters
     ----------
     order : tuple of int
-        ``order[k]`` is the class that is predicted where class k is true.
+        ``order[k]`` is the class predicted where class k is true.
     gain, error : float
-        How much more probable ``order[y]`` is than y, in the mean, and its standard error.
+        How much more probable ``order[y]`` is than y on average, and the standard error.
     n_rows : int
-        Rows of the classes that changed places.
+        Rows of the classes that were swapped.
     """
 
     group: int
@@ -47,15 +47,15 @@ class Switch:
 
     @property
     def moved(self) -> list[int]:
-        """Classes that changed places."""
+        """The classes that were swapped."""
         return [k for k, j in enumerate(self.order) if j != k]
 
 
 def switched_groups(prob: Any, y: Any, group: Any) -> list[Switch]:
     """Return the groups in which a permutation of the classes fits significantly better.
 
-    Class probabilities (n, K) are of rows that did not train the model; true classes and groups
-    (n,) are codes. A group needs ten rows and two classes to be looked at.
+    Class probabilities (n, K) are for rows that were not used to train the model; true classes
+    and groups (n,) are codes. A group needs ten rows and two classes to be examined.
     """
     prob, y, group = np.asarray(prob, dtype=np.float64), np.asarray(y), np.asarray(group)
     looked = [g for g in np.unique(group).tolist() if _enough(y[group == g])]
@@ -85,16 +85,16 @@ def _switch(prob: Floats, y: Ints, group: int, looks: int) -> Switch | None:
 
 
 def _best_order(prob: Floats, y: Ints) -> Ints:
-    """Return the permutation of classes under which true ones are most probable."""
+    """Return the permutation under which the true classes are most probable."""
     n = prob.shape[1]
-    mean = np.eye(n) * 1e-9  # of equals the classes as they are; absent ones stay where they can
+    mean = np.eye(n) * 1e-9  # a tie keeps the classes as they are; absent ones stay if they can
     for k in np.unique(y):
         mean[k] += prob[y == k].mean(0)
     return np.asarray(linear_sum_assignment(mean, maximize=True)[1], dtype=np.int64)
 
 
 def _mean_of_classes(values: Floats, y: Ints) -> tuple[float, float, int]:
-    """Mean of the classes' means, its standard error (pooled variance), degrees of freedom."""
+    """Mean of the class means, its standard error (pooled variance), and degrees of freedom."""
     _, y, size = np.unique(y, return_inverse=True, return_counts=True)
     mean = np.bincount(y, values) / size
     spare = len(y) - len(size)

@@ -1,4 +1,4 @@
-"""What early stopping and random search look at, defined for every validation set with a row."""
+"""Scores for early stopping and random search, defined for every validation set with a row."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from alignset.evaluate.ranked import (
 
 @dataclass(frozen=True)
 class HarmonicMean:
-    """Harmonic mean of AUROC and AUEOC; what is left of it where a cell is empty. Higher is better.
+    """Harmonic mean of AUROC and AUEOC, or what is left of it if a cell is empty; higher is better.
 
-    Decided from the labels alone, so every model on a problem is judged alike: the harmonic mean;
-    AUROC alone if some group x class cell is empty; the mean log likelihood if a whole class is
-    empty. NaN only for NaN probabilities or no row at all.
+    Only the labels decide which, so every model on a problem is judged alike: the harmonic mean;
+    only AUROC if some group x class cell is empty; the mean log likelihood if a whole class is
+    empty. NaN only for NaN probabilities or if there is no row at all.
 
     ``aueoc`` is ``odds_over_threshold`` (the paper's), ``odds_over_fpr`` (rank-based) or
     ``predictive_values_over_fpr`` (released code) of ``alignset.evaluate.ranked``.
@@ -48,9 +48,9 @@ class HarmonicMean:
 
 @dataclass(frozen=True)
 class LogLikelihood:
-    """Mean log probability of the true label: varies less over few rows than a rank does.
+    """Mean log probability of the true label, which varies less on few rows than a rank does.
 
-    Finite for probability 0, which counts as the smallest positive number.
+    Finite even for probability 0, which counts as the smallest positive number.
     """
 
     def __call__(

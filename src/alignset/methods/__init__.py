@@ -1,4 +1,4 @@
-"""One method, one file: whatever a file of this folder defines is found, and is public here."""
+"""One method, one file: every method that a file in this folder defines is public here."""
 
 from typing import TYPE_CHECKING
 

@@ -24,36 +24,36 @@ from alignset.rows import Problem
 from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, group_sums
 
 MIN_CLEAN_RATE = 1e-3
-"""Floor of 1 - r^_k, so that a group believed wholly wrong cannot divide by zero."""
+"""Floor of 1 - r^_k, so that a group whose labels all seem wrong does not divide by zero."""
 
 
 @dataclass(frozen=True)
 class Alignment(Method):
-    """Weight every row by the learned confidence in its label, and its group by its clean rate.
+    """Weight each row by the learned confidence in its label, and each group by its clean rate.
 
-    The switches below default to what the paper writes.
+    By default the switches below follow the paper.
 
     Parameters
     ----------
     alpha_1, alpha_2, gamma : float, default 1.0
         Weights of L_phi in step 1, L_phi in step 2b and L_theta in step 2a.
     rate_over_reviewed : bool, default True
-        1 - r^_k is the mean beta^ over all of G_k; False leaves the reviewed rows out.
+        1 - r^_k is the mean beta^ over all of G_k; False leaves out the reviewed rows.
     rate_on_data : bool, default False
         Estimate 1 - r^_k once per epoch on the whole training set, as a constant, instead of on
         the mini-batch.
     rate_gradient : bool, default True
         Differentiate 1 - r^_k in step 2b. A constant rate makes beta^ = 0 everywhere a minimum
-        of L'_theta, the collapse the paper warns of; with the gradient L'_theta does not change
-        when all beta^ of a group are scaled.
+        of L'_theta, the collapse the paper warns about; with the gradient, L'_theta does not
+        change when all beta^ of a group are scaled.
     equal_groups : bool, default False
-        All groups count the same in L'_theta instead of by their number of rows.
+        All groups count equally in L'_theta instead of in proportion to their rows.
     phi_first : bool, default False
         Start step 2 with 2b.
     alternate_batches : bool, default False
         Let 2a and 2b take turns batch by batch instead of epoch by epoch.
     step_2, supervise_theta, supervise_phi : bool, default True
-        Ablations: run step 2 at all; keep gamma L_theta in 2a; keep alpha_2 L_phi in 2b.
+        For ablations: run step 2; keep gamma L_theta in 2a; keep alpha_2 L_phi in 2b.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What a method is: networks, losses and stages. What a loss may look at: a batch.
+"""What a method consists of (networks, losses, stages), and the batch that a loss may look at.
 
-Every tensor here is (..., B), (..., B, K) or (...), where ``...`` is the replica axis (in memory
-two axes, problem rows and slots). A loss is written as for one model: it reduces rows, classes
-and groups only, and returns one number per replica.
+Every tensor here is (..., B), (..., B, K) or (...), where ``...`` is the replica axis (two axes in
+memory, problem rows and slots). Write a loss as if for one model: it reduces only rows, classes
+and groups, and returns one number per replica.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from alignset.stack.sparse import Block, SparseRows
 
 
 def _forget(name: str, value: Tensor) -> None:
-    """Remember nothing: what a batch outside of training does."""
+    """Remember nothing, as a batch outside training does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,22 +35,22 @@ class Batch:
 
     Parameters
     ----------
-    x : Tensor of shape (..., B, D), or SparseRows that stand for one
-        Features, shared by all configs of a problem. Networks read either kind; arithmetic on
-        features goes through ``x_dense``.
+    x : Tensor of shape (..., B, D), or SparseRows in its place
+        Features, shared by all configs of a problem. Networks read either kind; use ``x_dense``
+        for arithmetic on features.
     y_seen, y_true, group : int64 Tensor of shape (..., B)
         Observed label; true label (``UNREVIEWED`` outside the alignment set); group.
     weight : Tensor of shape (..., B)
         How much each row counts; zero on padding.
     n_classes, n_groups : int
     epoch : int64 Tensor of shape ()
-        Epoch within the stage, from 1; a tensor, because recorded epochs are replayed.
+        Epoch within the stage, counted from 1; a tensor, because recorded epochs are replayed.
     draw : Draws
         The only source of randomness.
     facts : mapping of str to Tensor
-        What earlier stages worked out: per replica (...), or per row (..., B, ...).
+        What earlier stages computed: per replica (...), or per row (..., B, ...).
     remember : callable
-        ``remember(name, value)`` overwrites a row fact of these rows, for the epochs to come.
+        ``remember(name, value)`` overwrites a row fact for these rows, for later epochs.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Batch:
 
     @cached_property
     def x_dense(self) -> Tensor:
-        """Features as a dense tensor (..., B, D); costs memory where they are sparse."""
+        """Features as a dense tensor (..., B, D); takes memory if they are sparse."""
         return self.x.dense() if isinstance(self.x, SparseRows) else self.x
 
     @cached_property
@@ -95,13 +95,13 @@ class Batch:
 
     @cached_property
     def correct(self) -> Tensor:
-        """1 where the observed label is the true one; meaningful on A only (..., B)."""
+        """1 where the observed label is the true one; meaningful only on A (..., B)."""
         return (self.y_seen == self.y_true).to(self.x.dtype)
 
     def onehot(self, label: Tensor) -> Tensor:
         """One-hot labels (..., B, K) of codes (..., B); zero where there is none."""
         classes = torch.arange(self.n_classes, device=label.device).unsqueeze(-1)
-        # rows contiguous, as in what networks answer: mixed layouts are several times slower
+        # rows contiguous, as in the networks' outputs: mixed layouts are several times slower
         return (label.unsqueeze(-2) == classes).to(self.x.dtype).mT
 
     @cached_property
@@ -111,7 +111,7 @@ class Batch:
 
     @cached_property
     def true_onehot(self) -> Tensor:
-        """One-hot true label (..., B, K); zero for rows nobody reviewed."""
+        """One-hot true label (..., B, K); zero for unreviewed rows."""
         return self.onehot(self.y_true)
 
     @cached_property
@@ -122,7 +122,7 @@ class Batch:
 
     @cached_property
     def aligned_membership(self) -> Tensor:
-        """Membership of the rows of A; zero for rows nobody reviewed (..., B, G)."""
+        """Membership of the rows of A; zero for unreviewed rows (..., B, G)."""
         return self.membership * (self.y_true != UNREVIEWED).unsqueeze(-1)
 
     @cached_property
@@ -131,16 +131,16 @@ class Batch:
         return self.membership * (self.y_true == UNREVIEWED).unsqueeze(-1)
 
     def group_means(self, values: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Mean over each group's rows (..., G), all or those ``rows`` (..., B, G) gives weight to.
+        """Mean over each group's rows (..., G): all, or those with weight in ``rows`` (..., B, G).
 
-        Zero for a group with no such row here.
+        Zero for a group that has no such row here.
         """
         rows = self.membership if rows is None else rows
         return group_sums(values, rows) / rows.sum(-2).clamp_min(1e-12)
 
     @staticmethod
     def mean(values: Tensor, where: Tensor) -> Tensor:
-        """Mean over the rows that ``where`` gives weight to (...)."""
+        """Mean over the rows, weighted by ``where`` (...)."""
         return mean_rows(values, where)
 
     def mean_apart(self, on_A: Tensor, elsewhere: Tensor) -> Tensor:
@@ -187,7 +187,7 @@ Loss = Callable[[Nets, Batch, Hyper], Tensor]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a stage works out from the whole training set before it trains.
+    """What a stage computes from the whole training set before it trains.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Step:
-    """One objective, and the networks it moves; every other network is frozen.
+    """One objective, and the networks it trains; every other network is frozen.
 
     Examples
     --------
@@ -225,8 +225,8 @@ class Stage:
         Which training rows the stage sees.
     watch : callable, optional
         ``watch(nets, validation_batch, hyper) -> (...)``, higher is better: what early stopping
-        looks at. Default: the trainer's score of theta. A stage that does not train theta must
-        name its own.
+        looks at; by default the trainer's score of theta. A stage that does not train theta needs
+        its own.
     begin, each_epoch : callable, optional
         ``(nets, all_training_rows, hyper) -> Facts``, without gradient, before the first epoch
         and before every epoch.
@@ -235,7 +235,7 @@ class Stage:
     per_batch : bool, default False
         Cycle the steps batch by batch instead of epoch by epoch.
     together : bool, default False
-        Take every step, in order, on every batch, instead of one of them in turn.
+        Take every step, in order, on every batch, instead of one step at a time in turn.
     average : float, optional
         Keep an exponential moving average of the weights with this decay, and score and return
         that instead of the weights themselves.
@@ -259,52 +259,52 @@ class Stage:
 
 
 def loss_known(nets: Nets, b: Batch, h: Hyper) -> Tensor:
-    """Mean cross entropy over all rows, true label where reviewed."""
+    """Mean cross entropy over all rows, against the true label where reviewed."""
     return b.mean(cross_entropy(nets.theta(b.x), b.y_known), b.weight)
 
 
 def observed_fit(net: str) -> Loss:
-    """Return what a stage watches that trains ``net`` to predict observed labels."""
+    """Return what to watch in a stage that trains ``net`` to predict observed labels."""
     return lambda nets, b, h: -b.mean(cross_entropy(getattr(nets, net)(b.x), b.y_seen), b.weight)
 
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A way to learn from noisy labels: networks, losses, stages, and all there is to know of it.
+    """A way to learn from noisy labels: its networks, losses and stages, and facts about it.
 
-    Float fields of a subclass are hyperparameters and may differ inside a stack; all other fields
-    shape the algorithm and may not. ``lr`` and ``l2`` belong to every method. What the library
-    knows of a method is a class attribute, written without a type, so that it is no field.
+    Float fields of a subclass are hyperparameters and may differ within a stack; all other fields
+    shape the algorithm and may not. Every method has ``lr`` and ``l2``. What the library knows
+    about a method is a class attribute, written without a type so that it is not a field.
 
     Attributes
     ----------
     name : str
-        What users call it; a method of the library without one is not listed.
+        What users call it; a method without a name is not listed.
     title, assumes : str
         Name and assumption, for people.
     reference, also : str, tuple of str
-        Keys of its paper, and of further ones, in ``references.bib``.
+        Keys in ``references.bib`` of its paper, and of other papers to cite.
     order : int
-        Where lists show it; methods of one number follow the alphabet.
+        Its place in lists; methods with the same number are in alphabetical order.
     version : int
-        Raise it when the algorithm changes, so that stored results are not taken for new ones.
+        Raise it when the algorithm changes, so that old stored results are not reused.
     uses_alignment, needs_alignment : bool
-        Whether it learns from reviewed rows, and cannot do without.
+        Whether it learns from reviewed rows, and whether it needs them.
     uses_groups : bool
     learns_errors : bool
         Whether it learns from reviewed labels that were wrong, and needs at least one.
     simplicity : int or None
-        Every method is compared with those that have a number; 1 is the simplest.
+        Every method is compared with the methods that have a number; 1 is the simplest.
     select_by : "rank" or "likelihood"
-        Validation score that stops and selects it in the estimator.
+        The validation score by which the estimator stops training and selects a config.
     if_switched : str
-        What to do, besides reviewing more, where its classes changed places.
+        What to do, besides reviewing more rows, if it swaps classes.
     predicting : tuple of str
-        Networks whose mean probability predicts.
+        Networks whose mean probability is the prediction.
     space : mapping
         Where random search looks, besides ``lr`` and ``l2``.
     limits : mapping of str to str
-        Values a field accepts, ``"[0, 1); what to do otherwise"``.
+        Values that a field accepts, ``"[0, 1); what to do otherwise"``.
     """
 
     lr: float = 1e-3
@@ -336,14 +336,14 @@ class Method(ABC):
 
     @abstractmethod
     def stages(self) -> tuple[Stage, ...]:
-        """Return the algorithm, top to bottom."""
+        """Return the stages of the algorithm, in order."""
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
-        """Return the networks by name; by default those that predict, on x."""
+        """Return the networks by name; by default those that predict, with input x."""
         return dict.fromkeys(self.predicting, NetShape((n_features,), n_classes))
 
     def confidence(self, nets: Nets, b: Batch) -> Tensor:
-        """P(observed label is right) per row (..., B); default: what is predicted for it."""
+        """P(observed label is right) per row (..., B); by default its predicted probability."""
         return b.of_seen(self.predict(nets, b.x))
 
     def predict(self, nets: Nets, x: Block) -> Tensor:
@@ -352,7 +352,7 @@ class Method(ABC):
         return sum(others, first) / len(self.predicting)
 
     def check(self, problem: Problem) -> None:
-        """Raise ValueError where this method cannot be trained on this problem."""
+        """Raise ValueError if this method cannot be trained on this problem."""
         if self.needs_alignment and not problem.train.reviewed.any():
             raise ValueError(
                 f"{type(self).__name__} needs reviewed rows in the training part, got none; "
@@ -361,7 +361,7 @@ class Method(ABC):
 
     @classmethod
     def make(cls, settings: Mapping[str, Any]) -> Self:
-        """Make it from plain settings; one that is made of settings may be a mapping of them."""
+        """Make a method from plain settings; a setting with parts may be a mapping of them."""
         own, values = {f.name: f.default for f in fields(cls)}, dict(settings)
         for name, value in settings.items():
             default: Any = own.get(name)
@@ -373,7 +373,7 @@ class Method(ABC):
 
     @classmethod
     def all_limits(cls) -> dict[str, str]:
-        """Values that fields accept, those of learning rate and L2 among them."""
+        """Values that fields accept, including the learning rate and L2."""
         return {"lr": "[0, inf)", "l2": "[0, inf)", **cls.limits}
 
     @classmethod

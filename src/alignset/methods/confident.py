@@ -25,12 +25,12 @@ MIN_NOISE_DIAGONAL = 1e-3
 """Floor of P(y~ = k | y = k), cleanlab's own."""
 
 _ONE_AT_A_TIME = threading.Lock()
-"""cleanlab hands arrays over in global variables, and stacks train in threads."""
+"""cleanlab passes arrays in global variables, and stacks train in threads."""
 
 
 @dataclass(frozen=True)
 class ConfidentLearning(Method):
-    """Remove the rows whose label cleanlab finds to be an issue, and train on the rest.
+    """Remove the rows that cleanlab reports as label issues, and train on the rest.
 
     Needs ``pip install alignset[label]``.
 
@@ -39,12 +39,12 @@ class ConfidentLearning(Method):
     folds : int, default 5
         Number of networks that predict each other's rows.
     reweight : bool, default True
-        Weight the rows kept of each class, as cleanlab's ``CleanLearning`` does.
+        Reweight the kept rows of each class, as cleanlab's ``CleanLearning`` does.
 
     Notes
     -----
-    Rows are dealt to folds by a hash, without regard to their class. cleanlab knows no row
-    weights: a row of weight 3 is one row to it.
+    A hash deals rows into folds, whatever their class. cleanlab ignores row weights: it sees a
+    row of weight 3 as one row.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class ConfidentLearning(Method):
         return tuple(f"fold_{k}" for k in range(self.folds))
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return the cross-fit, then theta's stage on what cleanlab keeps."""
+        """Return the cross-fit, then theta's stage on the rows that cleanlab keeps."""
         fold = Step(self.loss_folds, self.fold_names())
         train = Step(loss_kept, ("theta",))
         return (
@@ -136,9 +136,9 @@ def weigh(
 
     weight = np.ones(len(labels))
     if len(np.unique(labels)) < 2 or not np.isfinite(probs).all():
-        return weight  # nothing to tell apart, or a network that diverged
+        return weight  # only one class, or a network that diverged
     with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of classes too rare to be judged
+        warnings.simplefilter("ignore", UserWarning)  # about classes too rare to judge
         joint = compute_confident_joint(labels, probs)
         issue = find_label_issues(labels, probs, confident_joint=joint, n_jobs=1)
     if reweight:

@@ -17,10 +17,10 @@ from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import cross_entropy, log_softmax
 
 MIN_SINGULAR_VALUE = 0.1
-"""T^-1 treats smaller singular values as this one: no loss grows more than tenfold."""
+"""T^-1 raises smaller singular values to this one: no loss grows more than tenfold."""
 
 MAX_LOSS = 16.0
-"""Largest l_k in the backward loss, that of a probability of 1e-7."""
+"""Largest l_k in the backward loss: the loss at a probability of 1e-7."""
 
 
 def count_transitions(nets: Nets, b: Batch, h: Hyper) -> Facts:
@@ -47,7 +47,7 @@ def loss_backward(nets: Nets, b: Batch, h: Hyper) -> Tensor:
     logits = nets.theta(b.x)
     losses = (-log_softmax(logits)).clamp_max(MAX_LOSS)  # (..., B, K)
     corrected = (losses * (b.seen_onehot @ b.facts["T_inverse"])).sum(-1)
-    # a clean risk is not negative: below zero the network has found the hole, not the data
+    # a clean risk is never negative: below zero the network exploits the loss, not the data
     risk = b.mean(corrected, b.unaligned).clamp_min(0.0)
     share = b.unaligned.sum(-1) / b.weight.sum(-1).clamp_min(1e-12)
     on_a = b.mean(cross_entropy(logits, b.y_true), b.aligned)
@@ -56,7 +56,7 @@ def loss_backward(nets: Nets, b: Batch, h: Hyper) -> Tensor:
 
 @dataclass(frozen=True)
 class Forward(Method):
-    """See the unreviewed rows through the class-to-class noise counted on the reviewed ones.
+    """Correct predictions for unreviewed rows by the class noise counted on the reviewed rows.
 
     Examples
     --------
@@ -78,16 +78,16 @@ class Forward(Method):
 
 @dataclass(frozen=True)
 class Backward(Method):
-    """Combine losses of all classes so that, on average, the noise cancels.
+    """Combine the losses of all classes so that, on average, the noise cancels out.
 
     Parameters
     ----------
     warm_epochs : int, default 10
-        Epochs of the forward loss before the backward one, whose variance is high early on.
+        Epochs of the forward loss before the backward loss, whose variance is high early on.
 
     Notes
     -----
-    Three measures against the unbounded loss, none of them the inventors': the forward start, a
+    Three measures against the unbounded loss are ours, not the authors': the forward start, a
     damped inverse of T (``MIN_SINGULAR_VALUE``), and no gradient from a batch whose corrected
     loss on the unreviewed rows is negative.
 
@@ -108,7 +108,7 @@ class Backward(Method):
     limits = {"warm_epochs": "[1, inf)"}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Count T^, start with the forward loss, go on with the backward one."""
+        """Count T^, start with the forward loss, then switch to the backward loss."""
         forward, backward = Step(loss_forward, ("theta",)), Step(loss_backward, ("theta",))
         return (
             Stage("forward", (forward,), begin=count_transitions, epochs=self.warm_epochs),

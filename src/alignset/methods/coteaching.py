@@ -1,6 +1,6 @@
 """Co-teaching (Han et al., NeurIPS 2018).
 
-Two networks; in every batch each picks the rows of smallest loss for the other to learn from.
+Two networks; in every batch each picks the rows with the smallest loss for the other to learn from.
     R(t)   = rho^ min(t^c / T_k, 1),   t epochs done,   rho^ the share of wrong labels on A
     keep   all of A, and the floor((1 - R) n) unreviewed rows of smallest loss by the *other* one
     min over both of  the mean of CE(f(x), known label) over what it was given
@@ -19,7 +19,7 @@ from alignset.stack import cross_entropy, group_sums
 
 @dataclass(frozen=True)
 class CoTeaching(Method):
-    """Let two networks choose rows of small loss for each other; predict with their mean.
+    """Let two networks choose rows with a small loss for each other; predict with their mean.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class CoTeaching(Method):
         order = order.expand_as(cells)
         ranked = cells.gather(-2, order)
         before = ranked.cumsum(-2) - ranked
-        # a hair more, so that 0.7 * 10 is 7; a row of weight 2 may be picked by half
+        # a hair more, so that 0.7 * 10 is 7; half of a row of weight 2 may be picked
         limit = (share * cells.sum(-2) + 1e-4).floor().unsqueeze(-2)
         picked = (limit - before).clamp_min(0.0).minimum(ranked)
         return torch.zeros_like(picked).scatter(-2, order, picked).sum(-1)

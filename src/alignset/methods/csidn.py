@@ -8,7 +8,7 @@ Naive      min over naive of  mean_D CE(n(x), y~), the observed labels of A incl
 Confidence no one gives r here, so it is learned on A
 Train      min over theta of  mean -log (T(x)' f(x))_y~,   first with beta = 1,
            then beta = n_y~ / (epsilon + f_y~), a constant
-Reviewed rows keep cross entropy; they tell alpha, with one pseudo-count.
+Reviewed rows keep cross entropy; alpha is estimated from them, with one pseudo-count.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, softma
 
 MIN_DIAGONAL = 1e-3
 RATIO = (0.1, 10.0)
-"""Where beta is held: early in training it is a ratio of two poor guesses."""
+"""Bounds on beta: early in training it is a ratio of two poor guesses."""
 
 
 @dataclass(frozen=True)
 class CSIDN(Method):
-    """Correct the prediction by each row's own transition matrix, built from a confidence.
+    """Correct the prediction with each row's own transition matrix, built from a confidence.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class CSIDN(Method):
     warm_start : int, default 5
         Epochs with beta = 1.
     posterior : bool, default False
-        Confidence of a classifier of the true label, trained on A, in the observed one; False
-        trains a network on (x, observed label) to say whether the observed label is right.
+        The confidence is that of a classifier of the true label, trained on A, in the observed
+        label; False trains a network on (x, observed label) to say whether that label is right.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class CSIDN(Method):
         return {"theta": x, "naive": x, "phi": phi}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return naive network, confidence, and theta without and with beta."""
+        """Return the stages: naive network, confidence, and theta without and with beta."""
         naive = Step(self.loss_naive, ("naive",))
         phi = Step(self.loss_phi, ("phi",))
         step = Step(self.loss_beta_1, ("theta",))
@@ -80,7 +80,7 @@ class CSIDN(Method):
         )
 
     def loss_naive(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
-        """Mean cross entropy of the naive network against the observed labels, A's too."""
+        """Mean cross entropy of the naive network against the observed labels, also on A."""
         return b.mean(cross_entropy(nets.naive(b.x), b.y_seen), b.weight)
 
     def loss_phi(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
@@ -104,7 +104,7 @@ class CSIDN(Method):
         return b.mean_corrected(logits, self.column(diagonal, b, h))
 
     def beta(self, logits: Tensor, b: Batch, h: Hyper) -> Tensor:
-        """Beta (..., B): how much likelier the observed label is as observed than as true."""
+        """Beta (..., B): how much likelier the label is to be observed than to be true."""
         f = b.of_seen(softmax(logits.detach()))
         return (b.facts["n"] / (h.epsilon.unsqueeze(-1) + f)).clamp(*RATIO)
 
@@ -115,7 +115,7 @@ class CSIDN(Method):
         return own + b.seen_onehot @ wrong.mT
 
     def capped(self, diagonal: Tensor, h: Hyper) -> Tensor:
-        """Hold r beta (..., B) between MIN_DIAGONAL and the cap."""
+        """Keep r beta (..., B) between MIN_DIAGONAL and the cap."""
         return torch.minimum(diagonal, h.cap.unsqueeze(-1)).clamp_min(MIN_DIAGONAL)
 
     def scores(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
@@ -125,7 +125,7 @@ class CSIDN(Method):
         return Facts(replica=facts, row={"r": r, "n": n})
 
     def mean_diagonal(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
-        """Mu (..., K) of the network as it is."""
+        """Mu (..., K) of the current network."""
         beta = self.beta(nets.theta(b.x), b, h)
         return Facts(replica={"mu": self.mu(b.facts["r"] * beta, b, h)})
 

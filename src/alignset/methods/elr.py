@@ -22,14 +22,14 @@ MARGIN = 1e-4
 
 @dataclass(frozen=True)
 class ELR(Method):
-    """Hold on to what was learnt before wrong labels were memorised.
+    """Hold on to what was learnt before the wrong labels were memorised.
 
     Parameters
     ----------
     lambda_ : float, default 3.0
         Weight of the regulariser.
     beta : float, default 0.7
-        How much of the memory stays when it is updated, once an epoch.
+        How much of the memory is kept at each update, once an epoch.
 
     Examples
     --------
@@ -49,11 +49,11 @@ class ELR(Method):
     limits = {"lambda_": "[0, inf)", "beta": "[0, 1)"}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return one stage, with an empty memory at its start."""
+        """Return one stage that starts with an empty memory."""
         return (Stage("train", (Step(self.loss, ("theta",)),), begin=empty_memory),)
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
-        """Mean CE + lambda mean log(1 - <p, t>), after t has taken in p."""
+        """Mean CE + lambda mean log(1 - <p, t>), after t was updated with p."""
         logits = nets.theta(b.x)
         p = softmax(logits).clamp(MARGIN, 1.0 - MARGIN)
         t = self.recall(p.detach(), b, h)

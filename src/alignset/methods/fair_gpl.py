@@ -3,8 +3,8 @@
 L          = sum_z n_z/n 1/Delta_z [ mean_z l(f(x), y~) - alpha peer_z ]
 peer_z     = mean over x_j in z of  sum_c q~_zc l(f(x_j), c),   q~_z = observed frequencies in z
 Delta_z    = (tr T_z - 1) / (K - 1),   which is 1 - e+_z - e-_z for two classes
-The peer term is the expectation over both peers, drawn inside the group, instead of one draw.
-Reviewed rows keep cross entropy and are no peers; they tell T_z[y, y~], with one pseudo-count.
+The peer term is the expectation over both peers, drawn within the group, instead of one draw.
+Reviewed rows keep cross entropy and are not peers; T_z[y, y~] is counted on them, plus one.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ MIN_DELTA = 0.1
 """Floor of |Delta_z|, so that no group counts more than tenfold."""
 
 MIN_PROBABILITY = 1e-5
-"""Floor of p where the loss rewards a small one: without it the loss has no lower bound."""
+"""Floor of p where the loss rewards a small p: without it the loss has no lower bound."""
 
 
 @dataclass(frozen=True)
 class FairGPL(Method):
-    """Subtract what blind agreement with the group's labels would earn, and undo its noise rate.
+    """Subtract what blind agreement with a group's labels would earn, and undo its noise rate.
 
-    With more than two classes the loss is an affine function of the clean one, the property that
-    peer loss lives by, only where a wrong label j is equally likely from every true class.
+    Peer loss relies on being an affine function of the clean loss. With more than two classes that
+    holds only if a wrong label j is equally likely for every true class.
 
     Parameters
     ----------
     alpha : float, default 0.3
         Weight of the peer term; 0 leaves cross entropy weighted by 1 / Delta_z.
     warm_up : int, default 10
-        Epochs of plain cross entropy before the peer term sets in.
+        Epochs of plain cross entropy before the peer term is added.
     sign_flip : bool, default False
-        Let a group with Delta_z < 0, whose labels are worse than chance, count negatively: right
+        Give a group with Delta_z < 0, whose labels are worse than chance, a negative weight: right
         in theory, unstable in practice. False uses |Delta_z|.
 
     Examples
@@ -65,12 +65,12 @@ class FairGPL(Method):
     limits = {"alpha": "[0, inf); 0 drops the peer term", "warm_up": "[0, inf)"}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return the warm-up, of fixed length so that it never ends the training, and the rest."""
+        """Return the warm-up, of fixed length so that it never ends training, and the rest."""
         warm_up = Stage("warm-up", (Step(loss_known, ("theta",)),), epochs=self.warm_up)
         return warm_up, Stage("peer loss", (Step(self.loss, ("theta",)),), begin=self.rates)
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
-        """Cross entropy on A, group peer loss elsewhere, over the number of rows."""
+        """Cross entropy on A, group peer loss elsewhere, divided by the number of rows."""
         logits = nets.theta(b.x)
         reviewed = (cross_entropy(logits, b.y_known) * b.aligned).sum(-1)
         return (reviewed + self.peer_loss(logits, b, h)) / b.weight.sum(-1).clamp_min(1e-12)
@@ -82,7 +82,7 @@ class FairGPL(Method):
         peer = (b.facts["frequency"] * (outside.mT @ floored)).sum(-1)  # (..., G)
         own = group_sums(cross_entropy(logits, b.y_known), outside)
         delta = b.facts["delta"]
-        if self.sign_flip:  # now a small p of the observed label is what is rewarded
+        if self.sign_flip:  # now the loss rewards a small p of the observed label
             bounded = group_sums(b.of_seen(floored), outside)
             own = torch.where(delta < 0, bounded, own)
         return ((own - h.alpha.unsqueeze(-1) * peer) / delta).sum(-1)
@@ -95,11 +95,11 @@ class FairGPL(Method):
         return Facts(replica={"delta": self.delta(b), "frequency": frequency})
 
     def delta(self, b: Batch) -> Tensor:
-        """Delta_z (..., G): how much the observed label still says of the true one."""
+        """Delta_z (..., G): how much the observed label still says about the true label."""
         inside = b.aligned_membership  # (..., B, G)
         size = inside.mT @ b.true_onehot  # (..., G, K)
         right = inside.mT @ (b.true_onehot * b.seen_onehot)
-        # a group nobody reviewed is taken for the average one
+        # a group without reviewed rows is treated as the average group
         unknown = size.sum(-1, keepdim=True) == 0
         size = torch.where(unknown, size.sum(-2, keepdim=True), size)
         right = torch.where(unknown, right.sum(-2, keepdim=True), right)

@@ -19,19 +19,19 @@ from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import log_softmax
 
 HALF_STEP = 2.0**-24
-"""Half the spacing of uniform numbers on (-1, 1): keeps the normal ones finite and centred."""
+"""Half the spacing of uniform numbers on (-1, 1): keeps the normal numbers finite and centred."""
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """How a view of a row differs from it; one setting for a stack, so that views are shared.
+    """How a view differs from its row; the same for a whole stack, so that views are shared.
 
     Parameters
     ----------
     noise : float, default 0.1
-        Gaussian noise on columns of many values, in standard deviations of the column.
+        Gaussian noise on columns with many values, in standard deviations of the column.
     swap : float, default 0.1
-        Share of entries of two-valued columns that are drawn anew from their column.
+        Share of the entries in two-valued columns that are drawn again from their column.
 
     Examples
     --------
@@ -44,13 +44,13 @@ class Perturbation:
 
     def __post_init__(self) -> None:
         if self.noise < 0:
-            raise ValueError(f"noise is a standard deviation, 0 or more, got {self.noise}.")
+            raise ValueError(f"noise must be a standard deviation >= 0, got {self.noise}.")
         if not 0 <= self.swap <= 1:
-            raise ValueError(f"swap is a share in [0, 1], got {self.swap}.")
+            raise ValueError(f"swap must be a share in [0, 1], got {self.swap}.")
 
     @staticmethod
     def spread(b: Batch) -> Facts:
-        """Of every column (..., 1, D): spread (0 if two-valued), low, high, share of high."""
+        """For each column (..., 1, D): spread (0 if two-valued), low, high, share of high."""
         padding = (b.weight == 0).unsqueeze(-1)
         low = b.x_dense.masked_fill(padding, torch.inf).amin(-2)
         high = b.x_dense.masked_fill(padding, -torch.inf).amax(-2)
@@ -66,11 +66,11 @@ class Perturbation:
 
     def view(self, b: Batch, name: str) -> Tensor:
         """Return a perturbed copy of x (..., B, D)."""
-        # the same for all configs of a problem: the view is theirs in common, as x is
+        # all configs of a problem share one view, as they share x
         spread, low, high, of_high = (
             b.facts[k][..., :1, :].unsqueeze(-2) for k in ("spread", "low", "high", "of_high")
         )
-        # one draw per entry serves columns of either kind
+        # one draw per entry serves both kinds of column
         u = b.draw.uniform(b.x_dense.shape[-1], name).to(b.x_dense.dtype)
         normal = torch.erfinv(2 * u - (1 - HALF_STEP)) * math.sqrt(2)
         moved = torch.addcmul(b.x_dense, spread, normal, value=self.noise)
@@ -81,14 +81,14 @@ class Perturbation:
 
 @dataclass(frozen=True)
 class GJS(Method):
-    """A bounded loss between label and predictions that also asks views of a row to agree.
+    """A bounded loss between label and predictions that also makes views of a row agree.
 
     Parameters
     ----------
     pi : float, default 0.5
-        Weight of the label, in (0, 1): towards 0 cross entropy, towards 1 mean absolute error.
+        Weight of the label, in (0, 1): near 0 cross entropy, near 1 mean absolute error.
     n_views : int, default 2
-        Perturbed views per row (the paper's M - 1); 1 is plain JS and leaves x alone.
+        Perturbed views per row (the paper's M - 1); 1 is plain JS, with x unchanged.
     perturbation : Perturbation
         How views differ from x.
 
@@ -119,7 +119,7 @@ class GJS(Method):
         return (Stage("train", (Step(self.loss, ("theta",)),), begin=begin),)
 
     def spread(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
-        """Look at every column once, to size the perturbations."""
+        """Look at every column once, to scale the perturbations."""
         return self.perturbation.spread(b)
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
@@ -144,7 +144,7 @@ class GJS(Method):
         """GJS / Z per row of one-hot labels (..., B, K) and predictions (..., V, B, K)."""
         p, pi = log_p.exp(), pi.unsqueeze(-1)
         m = pi.unsqueeze(-1) * label + (1 - pi).unsqueeze(-1) * p.mean(-3)
-        # no larger floor: m_c is as small as 1 - pi times p_c, and counts by its logarithm
+        # no larger floor: m_c can be as small as 1 - pi times p_c, and its logarithm matters
         log_m = m.clamp_min(torch.finfo(m.dtype).tiny).log()
         from_label = -(label * log_m).sum(-1)  # KL(e || m)
         from_views = (p * (log_p - log_m.unsqueeze(-3))).sum(-1).mean(-2)  # mean_v KL(p^v || m)

@@ -19,17 +19,17 @@ from alignset.stack import NetShape, cross_entropy, softmax
 
 @dataclass(frozen=True)
 class GLC(Method):
-    """Learn how labels go wrong from the reviewed rows, and see the others through that.
+    """Learn from the reviewed rows how labels go wrong, and correct for it on the others.
 
     Parameters
     ----------
     counts : bool, default False
         Estimate C^ by counting (true, observed) pairs on A instead of averaging the noisy
-        network's posterior. Possible because our reviewed rows keep their observed label;
+        network's posterior. This is possible because reviewed rows keep their observed label;
         unbiased, but coarser for a small A.
     per_group : bool, default False
-        One C^ per group. A class that A lacks in a group takes the row of all groups together;
-        one that A lacks altogether the row of the identity.
+        One C^ per group. A class that A lacks in a group takes the row of all groups together; a
+        class that A lacks altogether takes the row of the identity.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class GLC(Method):
         return {"theta": theta} if self.counts else {"theta": theta, "noisy": theta}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return the noisy network's stage, unless pairs are counted, then theta's."""
+        """Return the noisy network's stage, unless pairs are counted, and then theta's."""
         noisy = Stage("noisy", (Step(loss_noisy, ("noisy",)),), watch=observed_fit("noisy"))
         train = Stage("train", (Step(self.loss, ("theta",)),), begin=self.estimate)
         return (train,) if self.counts else (noisy, train)

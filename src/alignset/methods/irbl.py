@@ -19,13 +19,13 @@ from alignset.stack import NetShape, cross_entropy
 
 @dataclass(frozen=True)
 class IRBL(Method):
-    """Weight each unreviewed row by how much likelier its label is by the reviewed rows.
+    """Weight each unreviewed row by how much likelier the reviewed rows make its label.
 
     Parameters
     ----------
     cap : float, default 10.0
-        Largest weight. The inventors have none (``math.inf``); a network, unlike their
-        calibrated models, may give an observed label next to no probability.
+        Largest weight. The authors have none (``math.inf``); a network, unlike their calibrated
+        models, may give an observed label almost no probability.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class IRBL(Method):
         return {"theta": shape, "trusted": shape, "untrusted": shape}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return the two classifiers' stages, then theta's."""
+        """Return the stages of the two classifiers, then theta's."""
         trusted, untrusted = Step(loss_trusted, ("trusted",)), Step(loss_untrusted, ("untrusted",))
         return (
             Stage("trusted", (trusted,), "alignment", lambda n, b, h: -loss_trusted(n, b, h)),

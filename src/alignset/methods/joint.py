@@ -12,13 +12,13 @@ Step 2     on D:   min over theta, phi of  L_obs + gamma L_theta + alpha (L_phi 
 Stop and select by the likelihood of both labels of the validation rows, L_theta + L_phi there.
 Only theta predicts. P(y = y~ | x, y~) = T_y~y~ P(y~ | x) / sum_i T_iy~ P(i | x).
 
-Not one part of this is new; the combination is what an alignment set allows. Seeing the
+No part of this is new; the combination is what an alignment set makes possible. Passing the
 prediction through a transition matrix is forward correction (Patrini et al., CVPR 2017); with a
 matrix counted on trusted rows it is GLC (Hendrycks et al., NeurIPS 2018); a matrix learned end to
 end, which may depend on x, is the noise-adaptation layer (Goldberger & Ben-Reuven, ICLR 2017);
 CSIDN (Berthon et al., ICML 2021) builds it from a confidence given for every row. L_obs alone
-cannot tell classes from their permutation, nor a hard row from a mislabelled one: A, the prior
-and a start near the identity do.
+cannot tell classes from a permutation of them, or a hard row from a mislabelled one; A, the prior
+and a start near the identity can.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import NetShape, cross_entropy, log_softmax
 
 START_RIGHT = 0.9
-"""Diagonal of T(x) where phi says nothing: the start is near the identity."""
+"""Diagonal of T(x) when phi outputs zero, so that T(x) starts near the identity."""
 
 
 @dataclass(frozen=True)
 class JointAlignment(Method):
     """Maximise the likelihood of both labels: P(y | x) and P(observed | y, x).
 
-    A doubtful label is not weighted down but read for what it says about the true one.
+    A doubtful label is not given less weight; it is used for what it says about the true label.
 
     Parameters
     ----------
@@ -49,16 +49,16 @@ class JointAlignment(Method):
         Weights of what A says about the errors, and about the classes. The likelihood of all rows
         would weight both by |A| / |Abar|; A is worth more where phi is wrong about the rest.
     prior : float, default 1.0
-        Pull of T(x) towards the group's matrix, in reviewed rows it is worth: it matters where A
-        is small.
+        Pull of T(x) towards the group's matrix, measured in reviewed rows: it matters if A is
+        small.
     pooling : float, default 5.0
-        Pseudo-counts a group's matrix takes from all groups together, per class: a group of which
-        little was reviewed is read like the others.
+        Pseudo-counts per class that a group's matrix takes from all groups together: a group with
+        few reviewed rows is treated like the others.
     equal_groups : bool, default False
-        All groups count the same in L_obs instead of by their number of rows.
+        All groups count equally in L_obs instead of in proportion to their rows.
     by_likelihood : bool, default True
         Stop and select by the validation rows' likelihood, which varies less than a rank-based
-        score of few rows; False uses the trainer's score, as other methods do.
+        score on few rows; False uses the trainer's score, as other methods do.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class JointAlignment(Method):
         return {"theta": theta, "phi": NetShape((n_features,), n_classes**2)}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return step 1 on A, then step 2 on all rows; both move theta and phi."""
+        """Return step 1 on A, then step 2 on all rows; both train theta and phi."""
         both = ("theta", "phi")
         watch = self.likelihood if self.by_likelihood else None
         step_1, step_2 = (Step(self.step_1, both),), (Step(self.step_2, both),)
@@ -120,12 +120,12 @@ class JointAlignment(Method):
         return loss + h.gamma * b.mean(cross_entropy(logits, b.y_known), b.aligned)
 
     def likelihood(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
-        """Mean log P(y, y~ | x) of reviewed rows: what stops and selects."""
+        """Mean log P(y, y~ | x) of reviewed rows: the score that stops and selects."""
         ce = cross_entropy(nets.theta(b.x), b.y_known)
         return b.mean(log_error(self.log_transition(nets, b), b) - ce, b.aligned)
 
     def loss_observed(self, logits: Tensor, log_T: Tensor, b: Batch) -> Tensor:
-        """L_obs: mean of -log P(y~ | x) outside A, groups by size or equal."""
+        """L_obs: mean of -log P(y~ | x) outside A, with groups weighted by size or equally."""
         seen = -log_joint(logits, log_T, b).logsumexp(-2)
         if not self.equal_groups:
             return b.mean(seen, b.unaligned)

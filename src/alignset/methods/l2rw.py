@@ -20,22 +20,22 @@ from alignset.stack import cross_entropy, softmax
 
 @dataclass(frozen=True)
 class LearningToReweight(Method):
-    """Weight an unreviewed row by how far its gradient points the way the reviewed rows' does.
+    """Weight an unreviewed row by how well its gradient agrees with that of the reviewed rows.
 
     Parameters
     ----------
     balanced : bool, default True
-        All classes count the same in the reviewed rows' loss, as in the inventors' balanced
+        All classes count equally in the loss of the reviewed rows, as in the authors' balanced
         batches.
     per_group : bool, default False
-        So do all groups.
+        All groups count equally there, too.
 
     Notes
     -----
     The inner products come from one derivative of the outputs along the gradient on A, exactly
-    and without per-row gradients. Weights average to one over the unreviewed rows of a batch
-    where the inventors' sum to one, so that reviewed rows, at weight one, count as rows; the
-    inventors do not train on their trusted rows.
+    and without per-row gradients. Weights average to one over the unreviewed rows of a batch,
+    while the authors' sum to one, so that a reviewed row, with weight one, counts as one row; the
+    authors do not train on their trusted rows.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class LearningToReweight(Method):
         return (slope * moved).sum(-1).relu()
 
     def review_weight(self, b: Batch) -> Tensor:
-        """Weight of each reviewed row in L_A (..., B), evened out over classes and groups."""
+        """Weight of each reviewed row in L_A (..., B), balanced over classes and groups."""
         cells = b.aligned.unsqueeze(-1)
         if self.balanced:
             cells = cells * b.true_onehot

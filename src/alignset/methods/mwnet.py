@@ -20,18 +20,18 @@ from alignset.stack import NetShape, cross_entropy, softmax
 
 @dataclass(frozen=True)
 class MetaWeightNet(Method):
-    """Learn, from the reviewed rows, how much a row of a given loss should count.
+    """Learn from the reviewed rows how much a row with a given loss should count.
 
     Parameters
     ----------
     virtual_lr : float, default 0.1
-        eta of the virtual step; the inventors' (SGD) learning rate.
+        eta of the virtual step; the authors' (SGD) learning rate.
 
     Notes
     -----
     V has the backbone's hidden layers, not one of width 100, and shares ``lr`` and ``l2`` with
-    theta. It reads log(1 + loss), which is steadier than the raw loss. The meta gradient is
-    scaled to weights that sum to one in absolute value: Adam does not mind, and L2 would
+    theta. It reads log(1 + loss), which is steadier than the raw loss. The meta gradient is scaled
+    to weights whose absolute values sum to one: this makes no difference to Adam, and L2 would
     otherwise outweigh a factor as small as eta / B.
 
     Examples
@@ -55,7 +55,7 @@ class MetaWeightNet(Method):
         return {"theta": NetShape((n_features,), n_classes), "weight": NetShape((1,), 1)}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return one stage that moves Theta, then theta, on every batch."""
+        """Return one stage that trains Theta, then theta, on every batch."""
         steps = Step(loss_meta, ("weight",)), Step(loss_weighted, ("theta",))
         return (Stage("train", steps, together=True),)
 

@@ -28,26 +28,26 @@ NMF_STEPS, EM_STEPS = 20, 100
 MIN_SHARE, MAX_WEIGHT, TINY = 1e-6, 10.0, 1e-12
 
 REVISION = 0.01
-"""Scale of D, which learns at the rate of the network; the inventors give it 1e-4 of that."""
+"""Scale of D, which learns at the network's rate; the authors give it 1e-4 of that rate."""
 
 
 @dataclass(frozen=True)
 class Parts(Method):
-    """Correct the loss by a transition matrix that is a mixture, over parts, of part matrices.
+    """Correct the loss with a transition matrix that is a mixture of one matrix per part.
 
     Parameters
     ----------
     prior : float, default 1.0
-        Pseudo-count on the diagonal of every part matrix: belief that labels are right.
+        Pseudo-count on the diagonal of every part matrix: the belief that labels are right.
     n_parts : int, default 5
-        Number of parts; no more than a fifth of the reviewed rows is wise.
+        Number of parts; better no more than a fifth of the number of reviewed rows.
     warm_up : int, default 5
         Epochs of plain cross entropy before the parts are read off the last hidden layer.
     reweight : bool, default False
-        Reweight cross entropy (the inventors' PTD-R) instead of correcting the prediction
+        Reweight cross entropy (the authors' PTD-R) instead of correcting the prediction
         (PTD-F), which varies less on small data.
     revise : bool, default False
-        Add a stage that trains a correction of T along with the network (the inventors' -V).
+        Add a stage that trains a correction of T along with the network (the authors' -V).
 
     Examples
     --------
@@ -71,12 +71,12 @@ class Parts(Method):
     limits = {"prior": "(0, inf)", "n_parts": "[1, inf)", "warm_up": "[0, inf)"}
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
-        """Theta on x; for the revision D too, as a network whose only input is a constant."""
+        """Theta on x; for the revision also D, as a network whose only input is a constant."""
         theta = NetShape((n_features,), n_classes)
         return {"theta": theta, **({"delta": NetShape((1,), n_classes**2)} if self.revise else {})}
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return warm-up, training with a fixed T, and the revision where asked for."""
+        """Return the warm-up, training with a fixed T, and the revision if asked for."""
         warm_up = Stage("warm-up", (Step(loss_known, ("theta",)),), epochs=self.warm_up)
         train = Stage("train", (Step(self.loss, ("theta",)),), begin=self.estimate)
         step = Step(self.loss_revised, ("theta", "delta"))
@@ -110,11 +110,11 @@ class Parts(Method):
 
     @staticmethod
     def column(T: Tensor, b: Batch) -> Tensor:
-        """T_iy~(x) (..., B, K): all that the loss needs of T."""
+        """T_iy~(x) (..., B, K): the only part of T that the loss needs."""
         return (T * b.seen_onehot.unsqueeze(-2)).sum(-1)
 
     def estimate(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
-        """Work out T of every row, and keep what the stages to come need of it."""
+        """Compute T for every row, and keep what later stages need of it."""
         T = self.transition(nets, b, h)
         return Facts(row={"column": self.column(T, b), **({"T": T} if self.revise else {})})
 
@@ -157,7 +157,7 @@ class Parts(Method):
         return P / P.sum(-1, keepdim=True)
 
     def start_of_revision(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
-        """Remember what the network for D says untrained, so that D starts at zero."""
+        """Remember the untrained output of the network for D, so that D starts at zero."""
         return Facts(replica={"D_0": self.output(nets, b)})
 
     @staticmethod

@@ -1,6 +1,6 @@
-"""Every method by name: what the modules of this folder hold, as their classes describe it.
+"""Every method by name, as the classes in the modules of this folder describe it.
 
-Clean labels, the bound the paper compares with, is not here: it is ``Standard()`` on
+Clean labels, the bound that the paper compares with, is not here: it is ``Standard()`` on
 ``problem.fully_reviewed()``, a protocol and not a method.
 """
 
@@ -20,7 +20,7 @@ from alignset.methods.base import Method
 
 
 def _find() -> dict[str, type[Method]]:
-    """Import every module beside this one, and return their methods that have a name."""
+    """Import every module next to this one, and return the methods that have a name."""
     package = sys.modules[__name__.rpartition(".")[0]]
     names = [f"{package.__name__}.{module.name}" for module in iter_modules(package.__path__)]
     found: dict[str, type[Method]] = {}
@@ -35,12 +35,12 @@ def _find() -> dict[str, type[Method]]:
 
 
 METHODS: Mapping[str, type[Method]] = _find()
-"""Name -> class: the paper's method, ours, plain cross entropy, the paper's baselines, and the
-methods that others with a reviewed subset use."""
+"""Name -> class: the paper's method, ours, plain cross entropy, the paper's baselines, and
+methods that others use with a reviewed subset."""
 
 _simple = (method for method in METHODS.values() if method.simplicity)
 SIMPLE = tuple(method.name for method in sorted(_simple, key=lambda m: m.simplicity or 0))
-"""What every method is compared with, simplest first."""
+"""The methods that every other is compared with, simplest first."""
 
 
 def get_method(name: str) -> type[Method]:
@@ -57,7 +57,7 @@ def get_method(name: str) -> type[Method]:
     if plain in ("clean", "clean_labels"):
         raise ValueError(
             f"{name!r} is not a method but Standard() on problem.fully_reviewed(); "
-            "get 'standard' and train it on that."
+            "train 'standard' on that problem."
         )
     close = get_close_matches(plain, METHODS, n=1)
     guess = f"did you mean {close[0]!r}? " if close else ""
@@ -100,10 +100,10 @@ REFERENCES = {found[2]: Reference(found[2], found[1], found[0]) for found in _en
 
 @dataclass(frozen=True)
 class Description:
-    """What to know of a method before choosing it.
+    """What to know about a method before choosing it.
 
-    ``alignment`` says whether it "needs" reviewed rows, "takes" them where there are some, or
-    neither ("no"); ``groups`` whether it uses groups: "yes", "no", or as an "option".
+    ``alignment`` says whether it "needs" reviewed rows, "takes" them if there are any, or does
+    neither ("no"); ``groups`` says whether it uses groups: "yes", "no", or as an "option".
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Description:
 
 
 def describe(name: str) -> Description:
-    """Return what to know of the method called ``name``."""
+    """Return what to know about the method called ``name``."""
     method = get_method(name)
     optional = "option" if "per_group" in (f.name for f in fields(method)) else "no"
     takes = "takes" if method.uses_alignment else "no"

@@ -20,7 +20,7 @@ from alignset.stack import cross_entropy, log_softmax, softmax
 
 @dataclass(frozen=True)
 class SLNFilter(Method):
-    """Train on rows whose label the network believes, with noise added to their targets.
+    """Train on the rows whose label the network believes, with noise added to their targets.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class SLNFilter(Method):
     burn_in : int, default 10
         Epochs of plain cross entropy before the first row is left out.
     average : float, optional
-        Decay per step of a moving average of the weights, which then predicts instead of them.
-        The inventors' 0.999 is for 100 000 steps; with five steps an epoch try 0.9.
+        Decay per step of a moving average of the weights, which then replaces them in prediction.
+        The authors' 0.999 is for 100 000 steps; with five steps an epoch, try 0.9.
 
     Examples
     --------
@@ -60,13 +60,13 @@ class SLNFilter(Method):
     }
 
     def stages(self) -> tuple[Stage, ...]:
-        """Return the burn-in, of fixed length so that it never ends the training, and the rest."""
+        """Return the burn-in, of fixed length so that it never ends training, and the rest."""
         burn_in = Stage("burn-in", (Step(loss_known, ("theta",)),), epochs=self.burn_in)
         step = Step(self.loss, ("theta",))
         return burn_in, Stage("filter", (step,), average=self.average)
 
     def loss(self, nets: Nets, b: Batch, h: Hyper) -> Tensor:
-        """Mean of L_i over the rows kept; zero, without gradient, where none is."""
+        """Mean of L_i over the rows kept; zero, without gradient, if there is none."""
         logits = nets.theta(b.x)
         return b.mean(self.loss_noisy(logits, b, h), b.weight * self.kept(logits, b, h))
 
@@ -77,7 +77,7 @@ class SLNFilter(Method):
         return cross_entropy(logits, b.y_known) - h.sigma.unsqueeze(-1) * noise
 
     def kept(self, logits: Tensor, b: Batch, h: Hyper) -> Tensor:
-        """Whether a row trains (..., B): reviewed, or p(observed label) >= threshold."""
+        """Whether a row is kept (..., B): reviewed, or p(observed label) >= threshold."""
         p = softmax(logits.detach())
         believed = b.of_seen(p) >= h.threshold.unsqueeze(-1)
         return (b.aligned > 0) | believed

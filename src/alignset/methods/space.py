@@ -18,7 +18,7 @@ _PLAIN = {"loguniform": "log_uniform", "uniform": "uniform"}
 
 
 def accepts(limit: str, value: float, *, end: bool = False) -> bool:
-    """Tell whether a value lies in a limit; ``end`` says that it is never quite reached.
+    """Tell whether a value lies within a limit; ``end`` says it is only approached, never reached.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def accepts(limit: str, value: float, *, end: bool = False) -> bool:
 
 
 def refusal(name: str, limit: str, value: Any) -> ValueError:
-    """Return the error that names what a hyperparameter accepts."""
+    """Return the error that says what a hyperparameter accepts."""
     interval, semicolon, advice = limit.partition(";")
     low, _, high = interval[1:-1].partition(", ")
     accepted = f"lie in {interval}"
@@ -42,7 +42,7 @@ def refusal(name: str, limit: str, value: Any) -> ValueError:
 
 
 def check_space(space: Space, limits: Mapping[str, str]) -> None:
-    """Refuse what is no range, and ranges of values that ``limits`` does not accept."""
+    """Refuse anything but a range, and ranges with values that ``limits`` does not accept."""
     for name, values in space.items():
         listed = isinstance(values, LISTS)
         try:
@@ -54,7 +54,7 @@ def check_space(space: Space, limits: Mapping[str, str]) -> None:
         if not ends:
             raise ValueError(
                 f"the space of {name} must be a distribution such as scipy.stats.loguniform(1e-4, "
-                f"1e-2) or a list of one value or more, got {values!r}."
+                f"1e-2) or a list of at least one value, got {values!r}."
             )
         shown = values if listed else _show(values)
         if any(map(math.isnan, ends)):
@@ -80,7 +80,7 @@ def to_plain(values: Any) -> dict[str, list[float]]:
 
 
 def from_plain(plain: Mapping[str, Any]) -> Any:
-    """Make a range of ``{"log_uniform": [low, high]}``, ``{"uniform": ...}``, ``{"choice": ...}``.
+    """Build a range: ``{"log_uniform": [low, high]}``, ``{"uniform": ...}``, ``{"choice": ...}``.
 
     Examples
     --------

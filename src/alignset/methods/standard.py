@@ -4,7 +4,7 @@ Standard        min over theta of  mean_D CE(f(x), t),   t = true label on A, ob
 AlignmentOnly   min over theta of  mean_A CE(f(x), y)
 StandardPlus    min over theta of  mean_Abar CE(f(x), y~) + gamma mean_A CE(f(x), y)
 
-Clean labels is Standard on ``problem.fully_reviewed()``: no class, no way for truth to leak.
+Clean labels is Standard on ``problem.fully_reviewed()``: not a class, so the truth cannot leak.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def loss_theta(nets: Nets, b: Batch, h: Hyper) -> Tensor:
 
 
 def loss_plus(nets: Nets, b: Batch, h: Hyper) -> Tensor:
-    """Two separate means, so that a few reviewed rows can outweigh many others."""
+    """Take two separate means, so that a few reviewed rows can outweigh many others."""
     ce = cross_entropy(nets.theta(b.x), b.y_known)
     return b.mean(ce, b.unaligned) + h.gamma * b.mean(ce, b.aligned)
 
 
 @dataclass(frozen=True)
 class Standard(Method):
-    """Cross entropy on the labels as they are, corrected where reviewed.
+    """Cross entropy on the observed labels, corrected where reviewed.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Standard(Method):
 
 @dataclass(frozen=True)
 class AlignmentOnly(Method):
-    """Cross entropy on the reviewed rows alone.
+    """Cross entropy on the reviewed rows only.
 
     Examples
     --------

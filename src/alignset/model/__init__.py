@@ -1,1 +1,1 @@
-"""A fitted model: what it answers, and the folder it is kept in."""
+"""A fitted model: what it predicts, and the folder it is kept in."""

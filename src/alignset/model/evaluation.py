@@ -1,16 +1,16 @@
-"""What models said of reviewed rows they were not trained on, kept to be measured later.
+"""What models predicted for reviewed rows they were not trained on, kept to be measured later.
 
 Rows are kept without id or features: group, observed label, true label, how many rows of the table
-each stands for, and the probabilities that cross-fitted models gave. They are sorted by these, so
-that their order says nothing.
+each stands for, and the probabilities that cross-fitted models gave. They are sorted by these
+values, so that their order reveals nothing.
 
 A row i of group g with observed label k stands for
 
     w_i = N_gk (1 / pi_i) / sum_{j reviewed in gk} (1 / pi_j)
 
-rows, N_gk being the rows of that cell and pi_i the probability of being reviewed: weighted by
-design and post-stratified. Without probabilities pi is constant in a cell: reviewed rows then
-count as drawn at random within it.
+rows, where N_gk is the number of rows in that cell and pi_i the probability of being reviewed:
+weighted by design and post-stratified. Without probabilities pi is constant in a cell: its
+reviewed rows then count as drawn at random.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from alignset.labels import Codes
 from alignset.tables.targets import Floats, Targets
 
 MIN_CELL = 5
-"""Reviewed rows in every class of a group that is compared."""
+"""Reviewed rows that a group needs in every class to be compared."""
 DIGITS = 6
-"""Decimals of a probability that are kept."""
+"""Decimals to which probabilities are kept."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Held-out predictions of reviewed rows.
+    """Held-out predictions for reviewed rows.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Evaluation:
     group: Codes  # (n,), as are the next three
     observed: Codes
     true: Codes
-    weight: Floats  # rows of the table that a row stands for; at least about 1
+    weight: Floats  # how many rows of the table each stands for; at least about 1
     scores: Mapping[str, Floats]  # method -> (n, K)
     asked: str  # the method the model was trained with
     by_design: bool  # whether selection probabilities were known
@@ -62,11 +62,11 @@ class Evaluation:
         return np.asarray(self.observed != self.true)
 
     def score(self, name: str) -> Floats:
-        """Return what a model said, as metrics take it: of two classes the second one alone."""
+        """Return a model's scores as metrics take them: with two classes, only the second."""
         return self.scores[name][:, 1] if len(self.classes) == 2 else self.scores[name]
 
     def to_data(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
+        """Return plain data that JSON can hold."""
         known = {**vars(self), "scores": {k: v.tolist() for k, v in self.scores.items()}}
         return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in known.items()}
 
@@ -96,7 +96,7 @@ def _check(found: Evaluation) -> None:
     shapes = [a.shape == (n,) for a in (found.group, found.observed, found.true, found.weight)]
     shapes += [score.shape == (n, k) for score in found.scores.values()]
     if not (n and all(shapes) and found.asked in found.scores):
-        raise ValueError("the evaluation's columns do not fit each other")
+        raise ValueError("the evaluation's columns do not match each other")
     codes = ((found.group, g), (found.observed, k), (found.true, k))
     values = [np.isfinite(found.weight) & (found.weight > 0)]
     values += [(score >= 0) & (score <= 1) for score in found.scores.values()]
@@ -115,10 +115,10 @@ def small_groups(targets: Targets) -> tuple[Any, ...]:
 def keep_evaluation(
     targets: Targets, scores: Mapping[str, Floats], asked: str, left_out: Sequence[Any]
 ) -> Evaluation:
-    """Keep what models said of the reviewed rows, ``scores`` being (n, K) of every row.
+    """Keep what models predicted for the reviewed rows; ``scores`` are (n, K), for every row.
 
-    ``asked`` is the method that the model is trained with. The groups ``left_out`` are; if that is
-    every group, rows count as one group, "all".
+    ``asked`` is the method that the model is trained with. The groups in ``left_out`` are dropped;
+    if that is every group, all rows count as one group, "all".
     """
     names, labels = targets.group_names, targets.labels
     small = np.isin(np.arange(len(names)), [names.tolist().index(name) for name in left_out])

@@ -19,7 +19,7 @@ from alignset.tables.kinds import as_levels, as_numbers
 from alignset.tables.preprocess import Category, Matrix, Number, Preprocessing
 
 OPSET, ML_OPSET, IR = 17, 3, 8
-"""Old enough for runtimes of 2022."""
+"""Old enough for the runtimes of 2022."""
 
 TOLERANCE = 1e-5
 EPOCH = "1970-01-01"
@@ -29,9 +29,9 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
     """Write a model as ONNX, if onnxruntime gives the same probabilities as alignset.
 
     The graph has one input per column of the table, (n, 1) each: numbers, booleans (0 or 1) and
-    dates (days since 1970-01-01) as double with NaN for missing, text as string with "" for
-    missing. Its output ``probability`` is (n, K), in the order of ``metadata["classes"]``. The
-    largest difference found between the two is returned; it is below 1e-5.
+    dates (days since 1970-01-01) as doubles, NaN if missing; text as strings, "" if missing. The
+    output ``probability`` is (n, K), in the order of ``metadata["classes"]``. Returned is the
+    largest difference found between the two, which is at most 1e-5.
     """
     place = Path(path)
     check_onnx(place, overwrite=overwrite)
@@ -39,7 +39,7 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
     off = _largest_difference(model, content)
     if not off <= TOLERANCE:
         raise ValueError(
-            f"onnxruntime gives probabilities that are off by {off:.2g}, more than {TOLERANCE}; "
+            f"the probabilities from onnxruntime are off by {off:.2g}, more than {TOLERANCE}; "
             f"{place} was not written."
         )
     with new_file(place) as part:
@@ -55,12 +55,12 @@ def check_onnx(path: Path, *, overwrite: bool) -> None:
     except ImportError:
         raise ValueError("exporting needs onnx; run `pip install 'alignset[onnx]'`.") from None
     if path.suffix != ".onnx":
-        raise ValueError(f"{path.name} is no name of an ONNX file; end it in .onnx.")
+        raise ValueError(f"{path.name} is not the name of an ONNX file; it must end in .onnx.")
     check_new_file(path, overwrite=overwrite)
 
 
 class _Graph:
-    """Builds the graph node by node; everything is computed in double precision."""
+    """Builds the graph node by node; it computes everything in double precision."""
 
     def __init__(self, model: Model) -> None:
         from onnx import TensorProto, helper, numpy_helper
@@ -141,7 +141,7 @@ class _Graph:
         return self.add("Div", [self.add("Sub", [filled, c.mean]), c.scale])
 
     def _one_hot(self, c: Category) -> str:
-        """Look a level's place up; rare and unknown ones come last, where a zero row may stand."""
+        """Look up a level's place; rare and unknown levels come last, where the row may be zero."""
         levels = ["" if level is None else level for level in c.levels]
         places = self.add(
             "LabelEncoder",
@@ -170,7 +170,7 @@ class _Graph:
 
 
 def onnx_inputs(model: Model, frame: Any) -> dict[str, Any]:
-    """Return a table as what the exported graph takes."""
+    """Return a table in the form that the exported graph takes."""
     prep = model.preprocessing
     if isinstance(prep, Matrix):
         return {"features": np.asarray(prep.transform(frame), dtype=np.float64)}

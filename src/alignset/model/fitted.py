@@ -17,7 +17,7 @@ from alignset.tables.columns import Columns
 from alignset.tables.preprocess import Matrix, Preprocessing
 
 BLOCK_ROWS = 100_000
-"""Rows turned into a matrix at once, so that memory stays bounded."""
+"""Rows turned into a matrix at a time, so that memory stays bounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,13 @@ class Model:
     ----------
     classes : array of shape (K,)
     groups : array of shape (G,)
-        Of several group columns the intersections, "a & b".
+        With several group columns, their intersections, "a & b".
     columns : Columns
         Names of the label, truth, group, feature, id and probability columns.
     manifest : dict
         Everything the model folder says about itself: data, versions, comparison, noise rates.
     evaluation : Evaluation or None
-        What cross-fitted models said of reviewed rows, for a report.
+        What cross-fitted models predicted for reviewed rows, for a report.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Model:
         )
 
     def _blocks(self, frame: Any) -> Iterator[tuple[Any, slice]]:
-        """Turn a table into matrices, so many rows at once; a matrix is taken as it is."""
+        """Turn a table into matrices, a block of rows at a time; a matrix is used as it is."""
         if isinstance(self.preprocessing, Matrix):
             X = self.preprocessing.transform(frame)
             yield X, slice(0, X.shape[0])

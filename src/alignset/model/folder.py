@@ -27,17 +27,17 @@ from alignset.tables.columns import Columns
 from alignset.tables.preprocess import from_data
 
 FORMAT, SCHEMA = "alignset model", 2
-"""Schema 2 holds several members; a model of one is written as schema 1, which older ones read."""
+"""Schema 2 holds several members; a single one is written as schema 1, for older versions."""
 MANIFEST = "manifest.json"
 WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "vectors.json"
 FILES = (WEIGHTS, PREPROCESSING, VECTORS)
 EVALUATION = "evaluation.json"
-"""Where models were compared: held-out predictions of reviewed rows, without id or features."""
+"""If models were compared: held-out predictions for reviewed rows, without id or features."""
 MAX_JSON_BYTES = 1 << 28
 
 
 def load_model(folder: str | os.PathLike[str]) -> Model:
-    """Load a model folder, after checking that it is whole and answers as it did when saved.
+    """Load a model folder, after checking that it is whole and predicts as it did when saved.
 
     ``alignset fit`` and ``NoisyLabelClassifier.save`` write such folders. Nothing in them is
     executed: no pickle, no code, no name that is imported.
@@ -45,7 +45,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     Raises
     ------
     FileNotFoundError, ValueError
-        If there is no such folder, or it is damaged, changed, foreign, or newer than this alignset.
+        If there is no such folder, or if it is damaged, changed, not one of alignset's, or too new.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
 def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a model folder, whole or not at all; only a model folder is ever overwritten.
 
-    The model's ``manifest`` may hold more than what is written of every model.
+    The model's ``manifest`` may hold more than what is written for every model.
     """
     place = Path(folder)
     check_folder(place, overwrite=overwrite)
@@ -110,7 +110,7 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a place that a model cannot be written to, before any work is done for it."""
+    """Refuse a folder that a model cannot be written to, before any work is done."""
     if not folder.absolute().parent.is_dir():
         raise ValueError(f"there is no folder {folder.absolute().parent} to write {folder} to.")
     if not folder.exists() and not folder.is_symlink():
@@ -128,7 +128,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return what a model folder says about itself, if it is one that this alignset can read."""
+    """Return a model folder's manifest, if this version of alignset can read it."""
     if not folder.exists():
         raise FileNotFoundError(f"there is no folder {folder}.")
     path = folder / MANIFEST
@@ -141,7 +141,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{folder} cannot be loaded: {error}.") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ValueError(f"{folder} is not a model folder: its {MANIFEST} is of something else.")
+        raise ValueError(f"{folder} is not a model folder: its {MANIFEST} describes no model.")
     schema = manifest.get("schema")
     if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         versions = manifest.get("versions")
@@ -167,7 +167,7 @@ def _build(manifest: dict[str, Any], contents: dict[str, bytes]) -> Model:
     kind, classes = network.fits.kind, _labels_from_data(manifest["classes"])
     groups = np.array(manifest["groups"])
     if (len(prep.feature_names), len(classes)) != (kind.n_features, kind.n_classes):
-        raise ValueError("its preprocessing and classes do not fit its network")
+        raise ValueError("its preprocessing and classes do not match its network")
     roles = manifest["columns"]
     several = {name: tuple(roles[name]) for name in ("features", "groups")}
     kept = contents.get(EVALUATION)

@@ -1,11 +1,11 @@
-"""How good, how even and how calibrated held-out predictions are, measured three ways.
+"""How good, how even and how well calibrated held-out predictions are, measured in three ways.
 
 All three look at the same rows: reviewed, and scored by models not trained on them.
 
-* observed: against the observed label; every row counts once. What is seen without reviews.
+* observed: against the observed label; every row counts once. What one sees without a review.
 * reviewed: against the true label; every row counts once.
-* corrected: against the true label; every row counts as many rows of the table as it stands for
-  (``alignset.model.evaluation``). What the whole table would show.
+* corrected: against the true label; every row counts as often as the rows of the table it stands
+  for (``alignset.model.evaluation``). What the whole table would show.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from alignset.tables.targets import Floats
 
 THRESHOLDS = np.linspace(0, 1, 101)
 BINS = 5
-"""Parts of as many rows each that calibration is looked at in."""
+"""Number of equal parts of the rows in which calibration is measured."""
 MAX_POINTS = 150
-"""Corners of a drawn curve; more would not be seen."""
+"""Corners of a drawn curve; nobody would see more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class View:
 
 
 def views(kept: Evaluation) -> tuple[View, View, View]:
-    """Return the three ways."""
+    """Return the three ways to measure."""
     once = np.ones(len(kept))
     return (
         View("observed", kept.observed, once),
@@ -57,7 +57,7 @@ def positive(kept: Evaluation) -> int:
 
 
 def measure(kept: Evaluation, *, n_boot: int = 1000, random_state: int) -> pd.DataFrame:
-    """Measure the model's method three ways.
+    """Measure the model's method in three ways.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def measure(kept: Evaluation, *, n_boot: int = 1000, random_state: int) -> pd.Da
 
 
 def roc_curves(kept: Evaluation) -> pd.DataFrame:
-    """Corners of each group's ROC curve: measured, group, fpr, tpr; no group without both."""
+    """Corners of each group's ROC curve: measured, group, fpr, tpr; groups need both classes."""
     parts = [pd.DataFrame({"measured": [], "group": [], "fpr": [], "tpr": []})]
     for view, rows in _binary(kept):
         with warnings.catch_warnings(action="ignore", category=EmptyCellWarning):
@@ -109,7 +109,7 @@ def roc_curves(kept: Evaluation) -> pd.DataFrame:
 
 
 def odds_curves(kept: Evaluation) -> pd.DataFrame:
-    """EO along thresholds: measured, threshold, eo; without the ways in which a cell is empty."""
+    """EO along thresholds: measured, threshold, eo; ways with an empty cell are left out."""
     parts = [pd.DataFrame({"measured": [], "threshold": [], "eo": []})]
     for view, rows in _binary(kept):
         with warnings.catch_warnings(action="ignore", category=EmptyCellWarning):
@@ -121,14 +121,14 @@ def odds_curves(kept: Evaluation) -> pd.DataFrame:
 
 
 def _binary(kept: Evaluation) -> list[tuple[View, tuple[Codes, Floats, Codes]]]:
-    """Every way with its rows: whether the class is the positive one, its score, and groups."""
+    """Every way to measure, with its rows: whether they are positive, their scores and groups."""
     score = kept.scores[kept.asked][:, positive(kept)]
     hits = [(view, (view.y == positive(kept)).astype(np.int64)) for view in views(kept)]
     return [(view, (hit, score, kept.group)) for view, hit in hits]
 
 
 def calibration_curves(kept: Evaluation) -> pd.DataFrame:
-    """Predicted and found share in parts of each group, with Wilson intervals at Kish's size.
+    """Predicted and actual shares in parts of each group, with Wilson intervals at Kish's size.
 
     Returns
     -------

@@ -20,12 +20,12 @@ from alignset.stack import MLP, NetShape
 Arrays = dict[str, NDArray[Any]]
 
 MAX_COUNT, MAX_WIDTH = 10_000, 1 << 31
-"""No depth, or number a method counts by, and no width in a model folder is larger."""
+"""The largest depth or count, and the largest width, that a model folder may have."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Trained replicas that answer as one model, with their mean, and the scale of their inputs."""
+    """Trained replicas that predict as one model, by their mean, and the scale of their inputs."""
 
     fits: Fits  # of one problem: members side by side, (1, M)
     scale: Scale
@@ -49,25 +49,25 @@ class Network:
 
     @classmethod
     def of(cls, ensemble: Ensemble, scale: Scale, method: Method) -> Network:
-        """Take trained members, the scale of their inputs, and the method as it was tuned."""
+        """Make a network from trained members, the scale of their inputs and the tuned method."""
         if len(ensemble.parts) > 1:
             raise ValueError(
-                f"{len(ensemble.parts)} methods of different shape were averaged, which a model "
-                "folder cannot hold; search fewer settings that shape a network, or ensemble=1."
+                f"{len(ensemble.parts)} methods of different shapes were averaged, which a model "
+                "folder cannot hold; search no settings that shape a network, or use ensemble=1."
             )
         return cls(replace(ensemble.parts[0], method=method), scale)
 
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
         """Return a description that JSON can hold, and arrays.
 
-        Arrays of several members have a leading axis of members; those of one have none, as all
-        had in folders written before there were several.
+        With several members, arrays have a leading axis of members; with one they have none, as
+        in folders written before there could be several.
         """
         mlp, kind = self.fits.backbone, self.fits.kind
         if not isinstance(mlp, MLP):
             raise ValueError(
                 f"a model with the backbone {type(mlp).__name__} cannot be saved: its code is not "
-                "alignset's, and a model folder holds no code; use the default MLP."
+                "part of alignset, and a model folder holds no code; use the default MLP."
             )
         about = {
             "method": {"name": _name(self.fits.method), "settings": asdict(self.fits.method)},
@@ -84,7 +84,7 @@ class Network:
 
     @classmethod
     def from_data(cls, about: Any, arrays: Arrays) -> Network:
-        """Rebuild it; anything the fixed registry does not know is refused."""
+        """Rebuild the network; refuse anything the fixed registry does not know."""
         try:
             method = _method(about["method"])
             backbone = dict(about["backbone"])
@@ -99,7 +99,7 @@ class Network:
             if members < 1:
                 raise ValueError("no members")
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"manifest.json names no model alignset knows ({error!r})") from None
+            raise ValueError(f"manifest.json names an unknown model ({error!r})") from None
         _check_arrays(method, mlp, kind, members, arrays)
         weights: dict[str, dict[str, torch.Tensor]] = {}
         for name, values in arrays.items():
@@ -118,8 +118,8 @@ def _name(method: Method) -> str:
     if METHODS.get(method.name) is type(method):
         return method.name
     raise ValueError(
-        f"a model of the method {type(method).__name__} cannot be saved: its code is not "
-        "alignset's, and a model folder holds no code."
+        f"a model of the method {type(method).__name__} cannot be saved: its code is not part of "
+        "alignset, and a model folder holds no code; use one of alignset's methods."
     )
 
 
@@ -128,7 +128,7 @@ def _method(about: Any) -> Method:
     parts = {f.name for f in fields(kind) if is_dataclass(f.default)}
     plain = [v for name, v in settings.items() if name not in parts]
     if not all(isinstance(v, bool | int | float | str | None) for v in plain):
-        raise ValueError("settings are numbers, names or switches")
+        raise ValueError("settings must be numbers, names or switches")
     _check_sizes(MAX_COUNT, *(v for v in plain if isinstance(v, int)))
     return kind.make(settings)
 
@@ -154,7 +154,7 @@ def _shapes(mlp: MLP, shape: NetShape) -> dict[str, tuple[int, ...]]:
 
 
 def _check_arrays(method: Method, mlp: MLP, kind: Sizes, members: int, arrays: Arrays) -> None:
-    """Refuse arrays of other names, shapes or types than the described networks have."""
+    """Refuse arrays whose names, shapes or types are not those of the described networks."""
     expected: dict[str, tuple[int, ...]] = {
         f"scale/{f.name}": (kind.n_features,) for f in fields(Scale)
     }
@@ -164,7 +164,7 @@ def _check_arrays(method: Method, mlp: MLP, kind: Sizes, members: int, arrays: A
     found = {name: values.shape for name, values in arrays.items()}
     if found != expected:
         odd = sorted(set(found.items()) ^ set(expected.items()))[0][0]
-        raise ValueError(f"weights.safetensors does not fit the described network ({odd!r})")
+        raise ValueError(f"weights.safetensors does not match the described network ({odd!r})")
     for name, values in arrays.items():
         if values.dtype.kind != "f" or not np.isfinite(values).all():
-            raise ValueError(f"weights.safetensors holds no finite numbers in {name!r}")
+            raise ValueError(f"weights.safetensors must hold finite floats in {name!r}")

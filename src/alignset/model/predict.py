@@ -1,4 +1,4 @@
-"""What a model says of a table's rows, as another table."""
+"""What a model predicts for the rows of a table, as another table."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from alignset.model.fitted import Model
 from alignset.tables.preprocess import Matrix
 
 SHOWN = 3
-"""Unknown levels named in a note."""
+"""Number of unknown levels that a note names."""
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """One row per row of the table.
 
-    The id where there is one, ``prediction``, one ``p_CLASS`` column per class, and
-    ``label_confidence`` where the table has observed labels.
+    Its columns are the id if there is one, ``prediction``, one ``p_CLASS`` per class, and
+    ``label_confidence`` if the table has observed labels.
     """
 
     table: pd.DataFrame
@@ -32,8 +32,8 @@ def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
     ----------
     model : Model
     frame : DataFrame
-        With the model's feature columns, in any order; others are ignored. A missing column is
-        refused, a level that was never seen counts as "other".
+        With the model's feature columns, in any order; others are ignored. A missing column is an
+        error; a level that was never seen counts as "other".
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Test vectors: made-up rows and what a model answers to them, replayed when it is loaded.
+"""Test vectors: made-up rows and a model's predictions for them, replayed when it is loaded.
 
-No row of the training table is among them; values come from what the preprocessing learned.
+None of them is a row of the training table; values come from what the preprocessing learned.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ N_ROWS = 8
 TOLERANCE = 1e-6
 
 _STEPS = (0.0, 1.0, -1.0, 2.5, -0.4, 0.3, -2.0)
-"""In scales from the mean; one more row is missing altogether."""
+"""Distances from the mean, in units of the scale; in one more row every value is missing."""
 
 
 def make_vectors(model: Model) -> dict[str, Any]:
-    """Return made-up rows and the model's answers, as what JSON can hold."""
+    """Return made-up rows and the model's predictions, as plain data that JSON can hold."""
     prep, k = model.preprocessing, len(model.classes)
     made = _matrix(model, prep) if isinstance(prep, Matrix) else _rows(prep)
     labels = [i % k for i in range(N_ROWS)]
@@ -29,7 +29,7 @@ def make_vectors(model: Model) -> dict[str, Any]:
 
 
 def check_vectors(model: Model, vectors: Any) -> None:
-    """Refuse a model that answers otherwise than when it was saved."""
+    """Refuse a model whose predictions differ from those it gave when it was saved."""
     try:
         expected = {name: np.array(vectors[name], dtype=np.float64) for name in _ANSWERS}
         found = _answers(model, vectors["rows"], vectors["labels"])
@@ -39,7 +39,7 @@ def check_vectors(model: Model, vectors: Any) -> None:
         off = np.abs(np.array(found[name]) - expected[name]).max()
         if not off <= TOLERANCE:
             raise ValueError(
-                f"the test vectors do not give the {name} they gave when the model was saved "
+                f"the test vectors no longer give the {name} they gave when the model was saved "
                 f"(off by {off:.2g})"
             )
 

@@ -1,4 +1,4 @@
-"""Noise by chance: every row alike, each group, or each class with a probability of its own."""
+"""Random noise: the same probability for every row, one per group, or one per class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def flip_uniform(
     n_classes: int | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Noise:
-    """Flip every label with the same probability, to any other class with equal chance.
+    """Flip every label with the same probability, to any other class with equal probability.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def flip_uniform(
     rate : float in [0, 1)
         Probability of a flip. Rows are flipped independently, so the realised rate varies.
     n_classes : int, optional
-        Number of classes; by default as many as ``y`` shows.
+        Number of classes; by default as many as occur in ``y``.
     random_state : int, Generator or None
 
     Examples
@@ -48,14 +48,14 @@ def flip_by_group(
     n_classes: int | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Noise:
-    """Flip labels with the probability of their group, to any other class with equal chance.
+    """Flip labels with their group's probability, to any other class with equal probability.
 
     Parameters
     ----------
     y, n_classes, random_state
         As in :func:`flip_uniform`.
     group : int array of shape (n,)
-        Group codes ``0..G-1``, none of them empty; None is one group.
+        Group codes ``0..G-1``, none of them empty; None means one group.
     rate : float or sequence of G floats in [0, 1)
         Probability of a flip in each group. Rows are flipped independently.
 
@@ -69,7 +69,7 @@ def flip_by_group(
     groups, n_groups = check_groups(group, len(codes))
     probability = share_per_group(rate, n_groups, "noise rate", below_one=True)[groups]
     n_classes, rng = count_classes(codes, n_classes), np.random.default_rng(random_state)
-    # Both draws are made for every row, so that a row's fate does not hang on its neighbours'.
+    # Both draws are made for every row, so that one row's flip does not depend on another's.
     flipped = rng.random(len(codes)) < probability
     step = rng.integers(1, n_classes, len(codes))
     return Noise(np.where(flipped, (codes + step) % n_classes, codes), flipped, probability)
@@ -78,7 +78,7 @@ def flip_by_group(
 def flip_by_class(
     y: Any, matrix: Any, *, random_state: int | np.random.Generator | None = None
 ) -> Noise:
-    """Draw each observed label from the row of a transition matrix that its true class selects.
+    """Draw each observed label from its true class's row of a transition matrix.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _check_matrix(matrix: Any, last: int) -> NDArray[np.float64]:
     if transition.ndim != 2 or transition.shape[0] != transition.shape[1] or len(transition) < 2:
         raise ValueError(
             f"matrix must be square with at least 2 classes, got shape {transition.shape}; "
-            "row = true class, column = observed class."
+            "pass one row per true class and one column per observed class."
         )
     if last >= len(transition):
         raise ValueError(

@@ -14,7 +14,7 @@ from alignset.rows.units import check_codes
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Labels after noise, and where it struck.
+    """Labels after noise, and which of them it changed.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ class Noise:
 
 
 def count_classes(y: Codes, n_classes: int | None) -> int:
-    """Return the number of classes, which a flip needs two of."""
+    """Return the number of classes, of which a flip needs at least two."""
     found = int(y.max()) + 1
     count = found if n_classes is None else n_classes
     if count < max(found, 2):
         raise ValueError(
-            f"a label cannot be flipped among {count} classes when y holds code {found - 1}; "
-            f"pass n_classes, at least {max(found, 2)}."
+            f"labels cannot be flipped among {count} classes when y holds code {found - 1}; "
+            f"pass n_classes of at least {max(found, 2)}."
         )
     return count
 
@@ -63,6 +63,6 @@ def check_groups(group: Any, n: int) -> tuple[Codes, int]:
     if not sizes.all():
         raise ValueError(
             f"group {sizes.argmin()} has no rows; codes must run from 0 to {len(sizes) - 1} "
-            "without a gap, as encode_groups makes them."
+            "without gaps, as encode_groups makes them."
         )
     return codes, len(sizes)

@@ -1,4 +1,4 @@
-"""Instance-dependent noise: what a row looks like decides whether its label is wrong."""
+"""Instance-dependent noise: a row's features decide whether its label is wrong."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def flip_by_features(
     n_classes: int | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Noise:
-    """Flip, within each group, the rows whose feature score is highest.
+    """Flip the labels of the rows with the highest feature scores in each group.
 
-    Flips are a function of features and group, so ``probability`` of the result is 0 or 1.
+    Flips are a function of features and group, so the result's ``probability`` is 0 or 1.
 
     Parameters
     ----------
@@ -37,20 +37,20 @@ def flip_by_features(
         As in :func:`flip_by_group`.
     X : float array or scipy sparse matrix of shape (n, D)
     rate : float or sequence of G floats in [0, 1)
-        Share of each group to flip. Exactly ``round(rate * n_g)`` rows are; equal scores are
-        told apart by row order.
+        Share of each group to flip. Exactly ``round(rate * n_g)`` rows are flipped; ties are
+        broken by row order.
     coefficients : float array of shape (D,), optional
-        w_m of the paper; by default drawn from N(0, 0.33), 0.33 being the standard deviation.
+        w_m of the paper; by default drawn from N(0, 0.33), where 0.33 is the standard deviation.
     lowest : bool, default=False
-        Flip the rows of lowest score instead, as the authors' released code does.
+        Flip the rows with the lowest scores instead, as the authors' released code does.
     random_state : int, Generator or None
-        Used for the coefficients that were not passed, and for target classes when K > 2.
+        Used for coefficients that are not passed, and for target classes when K > 2.
 
     Notes
     -----
     The score is z_m = sigmoid(x . w_m); the sigmoid keeps the order, so it is left out. With more
-    than two classes a flipped row goes to the wrong class that it looks most like: class c has
-    the score x . v_c, centred over rows, with v_c ~ N(0, 0.33) drawn from ``random_state``.
+    than two classes a flipped row gets the wrong class that it resembles most: class c has the
+    score x . v_c, centred over rows, with v_c ~ N(0, 0.33) drawn from ``random_state``.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def _top_of_each_group(
 
 
 def _targets(y: Codes, features: Any, n_classes: int, rng: np.random.Generator) -> Codes:
-    """Return, for each row, the wrong class it would be taken for."""
+    """Return the wrong class that each row would be taken for."""
     if n_classes == 2:
         return 1 - y
     v = rng.normal(0.0, COEFFICIENT_SD, (features.shape[1], n_classes))

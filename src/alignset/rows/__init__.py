@@ -1,4 +1,4 @@
-"""Rows: tables, the parts of a split, who is reviewed, who trains, who tests."""
+"""Rows: tables, the parts of a split, and which rows are reviewed, train or test."""
 
 from alignset.rows.folds import cross_fit
 from alignset.rows.parts import split

@@ -1,6 +1,6 @@
-"""From rows to problems: equal rows are merged, and part of the reviewed ones validate.
+"""From rows to problems: merge equal rows, and set aside part of the reviewed rows to validate.
 
-Whoever trains, the estimator, the table workflow or the study, divides rows by these rules.
+The estimator, the table workflow and the study all divide their rows by these rules.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from alignset.rows.selection import review_weights
 from alignset.rows.units import check_share
 
 OBSERVED_SHARE = 0.2
-"""Validates on observed labels where no row was reviewed."""
+"""Share of the rows that validate, on observed labels, if no row was reviewed."""
 
 MIN_ROWS_TO_HOLD_OUT = 40
-"""With fewer rows nothing is held out; training runs its full length."""
+"""With fewer rows nothing is held out, and training runs its full length."""
 
 MOST_COPIES = 1000
-"""A heavy row is laid out at most so often."""
+"""The most copies that a heavy row is split into."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 def find_distinct(rows: Part) -> tuple[Ints, Floats]:
-    """Find one copy of each row, in an order that no longer depends on how they came.
+    """Find one copy of each distinct row, in an order that does not depend on the input order.
 
-    Returned are its position and the weight of its copies together, scaled to a mean of one.
+    Returned are its position and the total weight of its copies, scaled to a mean of one.
     """
     codes = [rows.y_seen, rows.y_true, rows.group]
-    # rows that were not equally likely to be reviewed, or belong to two people, are two rows
+    # rows that were not equally likely to be reviewed, or belong to two people, stay two rows
     for more in (rows.probability, rows.unit):
         codes += [] if more is None else [np.unique(more, return_inverse=True)[1].reshape(-1)]
     first, weight = merge_rows(rows.X, np.column_stack(codes), rows.weights)
@@ -50,11 +50,11 @@ def distinct(rows: Part) -> Part:
 
 
 def spread(rows: Part) -> Part:
-    """Lay heavy rows out as several of about the middle weight.
+    """Split heavy rows into several copies, each of about the median weight.
 
-    Fifty people who look alike are fifty people: some validate and some train, and no mini-batch
-    is one row's alone. How often a row is laid out depends on weights relative to each other, so
-    that three copies are still the same as a weight of 3.
+    Fifty people who look alike are fifty people: some validate and some train, and no single row
+    fills a mini-batch. The number of copies depends only on relative weights, so three equal rows
+    still give the same result as one of weight 3.
 
     Examples
     --------
@@ -73,17 +73,17 @@ def spread(rows: Part) -> Part:
 
 @dataclass(frozen=True)
 class Division:
-    """Which reviewed rows validate, and how much each counts.
+    """How to choose the reviewed rows that validate, and how much each counts.
 
     Parameters
     ----------
     folds : int, optional
-        Deal the reviewed rows into so many folds; each validates one problem and trains the others.
-        With fewer reviewed rows there are as many folds as rows.
+        Deal the reviewed rows into this many folds; each validates one problem and trains in the
+        others. With fewer reviewed rows there are as many folds as rows.
     share : float, default 0.5
-        Without folds: share of the reviewed rows that validate.
+        Without folds, the share of the reviewed rows that validate.
     review_weights : "cells" or "classifier", optional
-        How P(reviewed) is estimated, for rows to count by; ``rows.probability`` comes first.
+        How to estimate P(reviewed), by which rows count; ``rows.probability`` takes precedence.
     """
 
     folds: int | None = None
@@ -95,15 +95,15 @@ class Division:
     ) -> list[Problem]:
         """Return the problems to train: one, or one per fold.
 
-        With ``clean`` every label is right and known (the clean-label bound): ``rows`` have true
-        labels as their observed ones, and all rows that do not validate count as reviewed.
+        With ``clean`` every label is right and known (the clean-label bound): the observed labels
+        of ``rows`` are the true ones, and all rows that do not validate count as reviewed.
         """
         rows = spread(rows)
         how = self.review_weights if rows.probability is None else rows.probability
         if how is not None:
             rows = replace(rows, weight=rows.weights * review_weights(rows, how))
         known = rows
-        if not rows.reviewed.any():  # observed labels are all there is to validate on
+        if not rows.reviewed.any():  # there are only observed labels to validate on
             known = replace(rows, y_true=rows.y_seen)
         found = []
         for aside in self.set_aside(rows, seed):
@@ -115,9 +115,9 @@ class Division:
         return found
 
     def set_aside(self, rows: Part, seed: int) -> list[Mask]:
-        """Return which rows do not train, fold by fold; the reviewed ones among them validate.
+        """Return which rows do not train in each fold; the reviewed rows among them validate.
 
-        Where no row was reviewed, part of all rows validates on observed labels.
+        If no row was reviewed, part of all rows validates on observed labels.
         """
         n_reviewed = int(rows.reviewed.sum())
         if rows.unit is not None:
@@ -133,11 +133,11 @@ class Division:
 
 
 def _pick(rows: Part, among: Mask, share: float, seed: int) -> Mask:
-    """Pick a share of units, evenly over group, true class, and right and wrong labels.
+    """Pick a share of the units, evenly over groups, true classes, and right and wrong labels.
 
-    Strata are laid end to end and units are taken at equal steps: a stratum of any size gives its
-    share, rounded up or down by chance. The only unit of a stratum (the one wrong label, say)
-    trains. Strata come in an order that does not depend on the names of classes and groups.
+    Strata are laid end to end and units are taken at regular intervals: a stratum of any size
+    gives its share, rounded up or down by chance. The only unit of a stratum (say, the one wrong
+    label) trains. The order of the strata does not depend on the names of classes and groups.
     """
     at = np.flatnonzero(among)
     unit = np.arange(len(at)) if rows.unit is None else rows.unit[at]

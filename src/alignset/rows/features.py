@@ -1,4 +1,4 @@
-"""Features as they are computed with: finite numbers of one type, and their scale."""
+"""Features ready for computation: finite numbers of one type, and their scale."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Floats = NDArray[np.float64]
 
 
 def as_float(X: Any, dtype: Any) -> Any:
-    """Return an ndarray, or CSR matrix if ``X`` is sparse, of floats that are finite."""
+    """Return finite floats as an ndarray, or as a CSR matrix if ``X`` is sparse."""
     try:
         with np.errstate(over="ignore"):
             if scipy.sparse.issparse(X):
                 features = X.tocsr().astype(dtype)
-            elif hasattr(X, "iloc"):  # a DataFrame of pandas, which need not be imported for this
+            elif hasattr(X, "iloc"):  # a pandas DataFrame; this does not need to import pandas
                 features = X.to_numpy(dtype=dtype, na_value=np.nan)
             else:
                 features = np.asarray(X).astype(dtype)
@@ -42,9 +42,9 @@ def as_float(X: Any, dtype: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """What is subtracted from features, and what they are then divided by: both (D,).
+    """What to subtract from features, and what to divide them by afterwards: both (D,).
 
-    Sparse features are divided only.
+    Sparse features are only divided.
     """
 
     centre: Floats
@@ -57,7 +57,7 @@ class Scale:
         return (X - self.centre) / self.spread
 
     def trained_rows(self, X: Any, rows: NDArray[np.int64]) -> Any:
-        """Return ``X[rows]`` scaled, in the precision of training."""
+        """Return ``X[rows]``, scaled, in the precision used for training."""
         if scipy.sparse.issparse(X):
             return self(X[rows]).astype(np.float32)
         out = np.empty((len(rows), X.shape[1]), dtype=np.float32)
@@ -76,12 +76,12 @@ def learn_scale(X: Any, rows: NDArray[np.int64], weight: Floats) -> Scale:
     centre = np.zeros(X.shape[1])
     if scipy.sparse.issparse(X):
         spread = abs(X).max(axis=0).toarray().reshape(-1)
-    else:  # block by block: a copy of a large table is what there may be no memory for
+    else:  # block by block: there may be no memory for a copy of a large table
         blocks = [(rows[at], weight[at]) for at in _blocks(len(rows))]
         centre = sum(w @ X[r] for r, w in blocks) / weight.sum()
         square = sum(w @ (X[r] - centre) ** 2 for r, w in blocks)
         spread = np.sqrt(square / weight.sum())
-    # a constant column's mean is off by rounding, which must not become its unit
+    # the mean of a constant column has a rounding error, which must not become its unit
     rounding = len(weight) * np.finfo(np.float64).eps * abs(centre)
     return Scale(centre, np.where(spread > rounding, spread, 1.0))
 

@@ -1,4 +1,4 @@
-"""The whole alignment set trains: every reviewed row validates once and trains otherwise."""
+"""Cross-fitting: every reviewed row validates in one fold and trains in all others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from alignset.rows.units import Codes
 def cross_fit(problem: Problem, n_folds: int) -> list[Problem]:
     """Return ``n_folds`` problems that differ in which reviewed rows validate.
 
-    Training and validation rows are put together and the reviewed ones dealt into folds, evenly
-    over groups, true classes, and right and wrong labels. Averaging the models of all folds lets
-    every reviewed row train most of them, while no model is stopped or chosen by rows it trained
-    on. Rows are dealt one by one: where individuals have several rows, split them yourself.
+    Training and validation rows are put together, and the reviewed rows are dealt into folds,
+    evenly over groups, true classes, and right and wrong labels. If the models of all folds are
+    averaged, every reviewed row trains most of them, yet no model is stopped or chosen by rows it
+    trained on. Rows are dealt one by one: if individuals have several rows, split them yourself.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def cross_fit(problem: Problem, n_folds: int) -> list[Problem]:
 
 
 def deal(rows: Part, n_folds: int, seed: int) -> list[Mask]:
-    """Return which rows each fold sets aside: reviewed ones, evenly over what labels can tell.
+    """Return which reviewed rows each fold sets aside, evenly over groups and kinds of label.
 
-    Of a unit of several rows all are set aside, those that nobody reviewed too.
+    If a unit has several rows, all of them are set aside, including the unreviewed ones.
     """
     strata = review_strata(rows.group, rows.y_seen, rows.y_true)
     fold = assign_folds(strata, n_folds, seed, rows.unit)
@@ -53,16 +53,16 @@ def deal(rows: Part, n_folds: int, seed: int) -> list[Mask]:
 
 
 def review_strata(group: Codes, y_seen: Codes, y_true: Codes) -> Codes:
-    """Return one code per group, true class, and right or wrong label; -1 where not reviewed."""
+    """Return one code per group, true class, and right or wrong label; -1 if not reviewed."""
     code = 2 * (group * (int(y_true.max(initial=0)) + 1) + y_true) + (y_seen != y_true)
     return np.where(y_true >= 0, code, -1)
 
 
 def assign_folds(strata: Codes, n_folds: int, seed: int, units: Codes | None = None) -> Codes:
-    """Deal rows into folds, evenly over strata, and return the fold of each: -1 where not dealt.
+    """Deal rows into folds, evenly over strata, and return the fold of each: -1 if not dealt.
 
-    Rows of stratum -1 are not dealt. A unit is dealt whole, in the stratum of the first of its rows
-    that has one; its other rows come along.
+    Rows of stratum -1 are not dealt. A unit is dealt as a whole, in the stratum of its first row
+    that has one; its other rows go with it.
     """
     rows = np.flatnonzero(strata >= 0)
     units = np.arange(len(strata)) if units is None else units
@@ -80,7 +80,7 @@ def assign_folds(strata: Codes, n_folds: int, seed: int, units: Codes | None = N
 
 
 def pooled(problem: Problem) -> Part:
-    """Return the training rows and, below them, the validation rows."""
+    """Return the training rows followed by the validation rows."""
     a, b = problem.train, problem.validation
     sparse = scipy.sparse.issparse(a.X)
     X: Any = scipy.sparse.vstack([a.X, b.X]).tocsr() if sparse else np.concatenate([a.X, b.X])

@@ -1,4 +1,4 @@
-"""Merge equal rows, and order rows by what they contain instead of where they stood."""
+"""Merge equal rows, and order rows by their content instead of their position."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Hash = NDArray[np.uint64]
 def merge_rows(
     X: Any, codes: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the distinct rows, in an order that depends on their content only.
+    """Find the distinct rows, in an order that depends only on their content.
 
     A fit on the result cannot depend on row order, and a row of weight 3 is the same as three
-    copies of it. Features decide the order before codes do, so that other labels or group names
-    for the same features leave it as it is.
+    copies of it. Features decide the order before codes do, so that different labels or group
+    names for the same features do not change it.
 
     Parameters
     ----------
     X : float64 array or CSR matrix of shape (n, D)
     codes : int array of shape (n, m)
-        Whatever else tells rows apart: labels, group.
+        Anything else that distinguishes rows: labels, group.
     weight : float array of shape (n,), positive
 
     Returns
@@ -33,7 +33,7 @@ def merge_rows(
         Position of one copy of each distinct row, and the summed weight of its copies.
     """
     keys = np.stack([_hash_features(X), _hash_codes(codes)])
-    # the weights of copies are sorted too: the last bit of a sum depends on its order
+    # the weights of copies are sorted, too: the last bit of a sum depends on the order
     order = np.lexsort((weight, keys[1], keys[0]))
     same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
     equal = _equal(X, codes, order, same)
@@ -51,10 +51,10 @@ def _by_content(
     order: NDArray[np.int64],
     same: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Order rows of equal hash by what they contain: slow, exact, and almost never needed.
+    """Order rows with equal hashes by their content: slow, exact, and almost never needed.
 
-    Merging compares neighbours, so A, B, A of one hash would stay three rows, in the order they
-    came in; sorted as A, A, B they merge like any others.
+    Merging compares neighbours, so A, B, A with the same hash would stay three rows, in the order
+    of the input; sorted as A, A, B they merge like any others.
     """
     block = np.concatenate([[0], np.cumsum(~same)])
     shared = order[np.isin(block, block[1:][same])]
@@ -115,7 +115,7 @@ def _equal(
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
-    """Return one finite, non-negative weight per row; None is one each."""
+    """Return one finite, non-negative weight per row; None means 1 for each."""
     weight = np.array(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))

@@ -1,4 +1,4 @@
-"""Who trains, who validates, who tests: make a Problem of a table and its observed labels."""
+"""Which rows train, validate and test: make a Problem from a table and its observed labels."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ def split(
 ) -> Problem:
     """Split a table into train, validation and test rows, and review part of the first two.
 
-    Test rows are set aside first, the same share of each group. Among the rest the alignment set
-    is chosen; part of it validates, all other rows train. No individual of ``table.individuals``
-    is in two parts: individuals, not rows, are then what is split, reviewed and counted.
+    Test rows are set aside first, the same share of each group. The alignment set is chosen from
+    the rest; part of it validates, and all other rows train. No individual in ``table.individuals``
+    is in two parts: if given, individuals, not rows, are split, reviewed and counted.
 
     Parameters
     ----------
     table : Table
-        Features, true labels, groups; ``from_arrays`` makes one of plain arrays.
+        Features, true labels, groups; ``from_arrays`` makes one from plain arrays.
     y_seen : int array of shape (n,), optional
         Observed class codes, as a noise model returns them; by default ``table.observed``.
     share : float or sequence of G floats in [0, 1], default=0.10
         Share of each group's training rows to review. 0 leaves a group unreviewed on purpose.
     composition : sequence of G floats that sum to 1, optional
-        What part of the alignment set each group makes up, its size being ``share`` of all
-        training rows.
+        What part of the alignment set each group makes up; its size is ``share`` of all training
+        rows.
     test : float in (0, 1) or None, default=0.2
         Share to test on; None for no test part. A table with official test rows uses those.
     validation : float in (0, 1) or None, default=0.5
-        Share of the alignment set that validates; None leaves that to whoever trains.
+        Share of the alignment set that validates; None leaves that to the code that trains.
     n_train : int, optional
-        Keep this many random individuals (or rows) of those that are not tested on.
+        Keep this many random individuals (or rows) of those outside the test part.
     pipeline : scikit-learn transformer, optional
-        For a table that is a DataFrame of columns that are not numbers yet: fitted to the training
-        rows alone, it turns all rows into numbers.
+        For a DataFrame with columns that are not numbers yet: fitted only to the training rows, it
+        turns all rows into numbers.
     seed : int
-        Decides everything random. The test rows do not depend on how many are reviewed.
+        Decides everything random. The test rows do not depend on how many rows are reviewed.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def split(
 
 
 def _features(X: Any, pipeline: Any, trained: Mask) -> Any:
-    """Return all rows as float32; a pipeline learns from the training rows alone."""
+    """Return all rows as float32; a pipeline learns only from the training rows."""
     if pipeline is not None:
         X = pipeline.fit(X.iloc[np.flatnonzero(trained)]).transform(X)
     return as_float(X, np.float32)
@@ -166,7 +166,7 @@ def _test_units(table: Table, units: Units, test: float | None, rng: np.random.G
     if len(astray):
         raise ValueError(
             f"{len(astray)} individuals have rows inside and outside the official test rows of "
-            f"table {table.name!r}; an individual may be in one part only, so drop or move them."
+            f"table {table.name!r}; an individual may be in only one part, so drop or move them."
         )
     return tested
 
@@ -175,7 +175,7 @@ def _keep(candidates: Mask, n_train: int, rng: np.random.Generator) -> Mask:
     available = int(candidates.sum())
     if not 1 <= n_train <= available:
         raise ValueError(
-            f"n_train must lie between 1 and {available}, what is left after the test rows, "
+            f"n_train must lie between 1 and {available}, the number outside the test part, "
             f"got {n_train}."
         )
     return pick(np.where(candidates, 0, 1), np.array([n_train]), rng)

@@ -21,14 +21,14 @@ class Part:
     y_seen : int array of shape (n,)
         Observed class code.
     y_true : int array of shape (n,)
-        True class code; ``UNREVIEWED`` (-1) where nobody looked.
+        True class code; ``UNREVIEWED`` (-1) where the row was not reviewed.
     group : int array of shape (n,)
     weight : float array of shape (n,), optional
-        How much each row counts; None is one each.
+        How much each row counts; None counts each as 1.
     probability : float array of shape (n,), optional
-        P(reviewed) of each row, where the review was planned; read on reviewed rows only.
+        P(reviewed) for each row, if the review was planned; only used on reviewed rows.
     unit : int array of shape (n,), optional
-        Who each row belongs to; rows of one unit validate together. None is one unit each.
+        Which unit each row belongs to; its rows validate together. None makes each row a unit.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Part:
         return np.ones(len(self)) if self.weight is None else self.weight
 
     def take(self, rows: Any, X: Any = None) -> Part:
-        """Return the rows that a mask or positions name, with features ``X`` if they are given."""
+        """Return the rows that a mask or positions select, with features ``X`` if given."""
         kept: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)[1:]}
         kept = {name: None if values is None else values[rows] for name, values in kept.items()}
         return Part(self.X[rows] if X is None else X, **kept)
@@ -73,7 +73,7 @@ class Problem:
     train : Part
         Rows to train on; true labels only on the reviewed ones.
     validation : Part
-        The other reviewed rows, for early stopping and the choice of a config.
+        The other reviewed rows, for early stopping and choosing a config.
     test : Part or None
         Rows to report on, all with true labels.
     n_classes, n_groups : int
@@ -81,8 +81,8 @@ class Problem:
         Seed of the split, from which the engine derives its random streams.
     name : str, default=""
     truth : int array of shape (n_train,), optional
-        True label of every training row, where a simulation knows it. No method ever sees it:
-        it is there for :meth:`fully_reviewed`, the clean-label bound.
+        True label of every training row, if a simulation knows it. No method ever sees it: it is
+        used by :meth:`fully_reviewed`, the clean-label bound.
 
     Examples
     --------
@@ -109,12 +109,12 @@ class Problem:
     def fully_reviewed(self) -> Problem:
         """Return the same problem with every training row reviewed (Clean labels).
 
-        The observed labels become the true ones too, so that nothing of the noise remains.
+        The observed labels are replaced by the true ones, too, so that no noise remains.
         """
         if self.truth is None:
             raise ValueError(
                 "this problem does not know the true label of every training row; "
-                "only what split() made of a Table can be fully reviewed."
+                "only a problem that split() made from a Table can be fully reviewed."
             )
         clean = replace(self.train, y_seen=self.truth, y_true=self.truth)
         return replace(self, train=clean, name=f"{self.name} fully reviewed".strip())

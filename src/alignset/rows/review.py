@@ -1,4 +1,4 @@
-"""Who is reviewed: choose the alignment set, and which half of it validates."""
+"""Which rows are reviewed: choose the alignment set, and which part of it validates."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def draw_review(
     group : int array of shape (n,)
         Group codes ``0..G-1``.
     share : float or sequence of G floats in [0, 1], default=0.10
-        Share of each group to review; one number is the same share of every group, which makes
-        the alignment set representative.
+        Share of each group to review; one number applies to every group, which makes the
+        alignment set representative.
     composition : sequence of G floats that sum to 1, optional
-        What part of the alignment set each group makes up, its total size being ``share`` of all
-        rows: a biased alignment set.
+        What part of the alignment set each group makes up, for a biased alignment set; its total
+        size is ``share`` of all rows.
     individuals : array of shape (n,), optional
-        Who each row belongs to. Whole individuals are then chosen, and shares count them.
+        Whom each row belongs to. Whole individuals are then chosen, and shares count them.
     random_state : int, Generator or None
         For the same integer, a larger ``share`` reviews the same rows and some more.
 
@@ -61,14 +61,14 @@ def hold_out(
     individuals: Any = None,
     random_state: int | np.random.Generator | None,
 ) -> Mask:
-    """Choose which reviewed rows validate instead of train, the same share of each group.
+    """Choose which reviewed rows validate instead of training, the same share of each group.
 
     Parameters
     ----------
     group, individuals, random_state
-        As in :func:`draw_review`; all reviewed rows of one individual go to one side.
+        As in :func:`draw_review`; all reviewed rows of an individual go to the same side.
     reviewed : bool array of shape (n,)
-        Which rows are in the alignment set; the result is True on part of them.
+        Which rows are in the alignment set; the result is True for some of them.
     share : float in (0, 1), default=0.5
         Share to hold out. A group with two or more reviewed rows keeps at least one on each side.
 
@@ -98,13 +98,13 @@ def hold_out(
 def review_counts(
     sizes: Codes, *, share: float | Sequence[float], composition: Sequence[float] | None
 ) -> Codes:
-    """Return how many of each group's ``sizes`` are reviewed."""
+    """Return how many rows or individuals of each group, out of ``sizes``, are reviewed."""
     if composition is None:
         return np.round(share_per_group(share, len(sizes), "share") * sizes).astype(np.int64)
     if np.ndim(share):
         raise ValueError(
             "composition fixes what part of the alignment set each group makes up, so share must "
-            f"be one number, its total size; got {len(np.asarray(share))} shares."
+            f"be one number, its total size, got {len(np.asarray(share))} shares."
         )
     total = round(check_share(float(np.asarray(share)), "share") * int(sizes.sum()))
     counts = largest_remainder(total * _check_composition(composition, len(sizes)), total)
@@ -125,11 +125,11 @@ def pick(group: Codes, counts: Codes, rng: np.random.Generator) -> Mask:
 
 
 def draw(group: Codes, counts: Codes, rng: np.random.Generator) -> Codes:
-    """Draw ``counts[g]`` entries of each group ``g``, and return where they are, group by group.
+    """Draw ``counts[g]`` entries of each group ``g``, and return their positions, group by group.
 
     Entries of groups beyond ``counts`` are not drawn.
     """
-    # One order for all entries, of which each group takes the first: larger counts are nested.
+    # One order for all entries, from which each group takes its first: draws are nested.
     order = rng.permutation(len(group))
     grouped = order[np.argsort(group[order], kind="stable")]
     size = np.bincount(group, minlength=len(counts))
@@ -162,10 +162,10 @@ def _check_composition(composition: Sequence[float], n_groups: int) -> NDArray[n
 def largest_remainder(shares: NDArray[np.float64], total: int, most: Any = np.inf) -> Codes:
     """Round shares to whole counts that sum to ``total``, none above ``most``.
 
-    All are rounded down, and what is left goes to the largest remainders; ties to the first.
+    All are rounded down, and the rest goes to the largest remainders, the first one if tied.
     """
     whole = np.floor(shares + 1e-9).astype(np.int64)
-    while whole.sum() > total:  # the slack above rounded several up
+    while whole.sum() > total:  # the tolerance above rounded several up
         whole[np.unravel_index(np.argmax(whole - shares), whole.shape)] -= 1
     rest = np.where(whole < most, shares - whole, -np.inf).reshape(-1)
     flat = whole.reshape(-1)

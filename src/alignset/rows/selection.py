@@ -1,4 +1,4 @@
-"""Who was reviewed is not always a fair sample: weights that make the alignment set one.
+"""Reviewed rows are not always a fair sample: weights that make the alignment set one.
 
 A reviewed row counts 1 / P(reviewed), scaled to a mean of one, so that the weighted alignment set
 looks like all rows. The probability is known (a review plan), counted, or estimated.
@@ -16,10 +16,10 @@ from alignset.rows.folds import pooled
 from alignset.rows.problem import Part, Problem
 
 HOW = ("cells", "classifier")
-"""Ways to estimate who was likely to be reviewed."""
+"""Ways to estimate which rows were likely to be reviewed."""
 
 MAX_WEIGHT = 20.0
-"""A reviewed row counts at most so many times the middle one: a bound on variance, paid in bias."""
+"""The largest weight, relative to the median: it limits the variance at the price of some bias."""
 
 Weights = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def weigh_review(problem: Problem, how: str) -> Problem:
 
 
 def review_weights(rows: Part, how: str | Any) -> Weights:
-    """Return how much each row counts (n,): one where it was not reviewed.
+    """Return how much each row counts (n,): 1 if it was not reviewed.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ def review_probability(rows: Part, how: str | Any) -> Weights:
         return check_probability(how, rows.reviewed)
     if how not in HOW:
         raise ValueError(
-            f"review weights come from {' or '.join(map(repr, HOW))}, or are selection "
-            f"probabilities, one per row; got {how!r}."
+            f"review weights must be {' or '.join(map(repr, HOW))}, or selection "
+            f"probabilities, one per row, got {how!r}."
         )
     return _counted(rows) if how == "cells" else _estimated(rows)
 
 
 def unseen_cells(rows: Part) -> list[tuple[int, int]]:
-    """Return the cells (group, observed label) nobody looked into: no weight makes up for them."""
+    """Return the cells (group, observed label) without reviewed rows; no weight replaces them."""
     everywhere = set(zip(rows.group.tolist(), rows.y_seen.tolist(), strict=True))
     looked = rows.reviewed
     into = set(zip(rows.group[looked].tolist(), rows.y_seen[looked].tolist(), strict=True))
@@ -118,7 +118,7 @@ def _estimated(rows: Part) -> Weights:
 
 
 def check_probability(probability: Any, reviewed: NDArray[np.bool_]) -> Weights:
-    """Return selection probabilities, one per row; only those of reviewed rows must make sense."""
+    """Return selection probabilities, one per row; only those of reviewed rows are checked."""
     values = np.asarray(probability, dtype=np.float64)
     if values.shape != reviewed.shape:
         raise ValueError(
@@ -129,7 +129,7 @@ def check_probability(probability: Any, reviewed: NDArray[np.bool_]) -> Weights:
     if (wrong & reviewed).any():
         at = int(np.flatnonzero(wrong & reviewed)[0])
         raise ValueError(
-            f"row {at} was reviewed but its selection probability is {values[at]:g}; a reviewed "
-            "row's lies in (0, 1]."
+            f"row {at} was reviewed but its selection probability is {values[at]:g}; for a "
+            "reviewed row it must lie in (0, 1]."
         )
     return values

@@ -1,4 +1,4 @@
-"""The one type every loader returns, and plain arrays make: rows before any noise."""
+"""The type that every loader returns, also made from plain arrays: rows before any noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from alignset.labels import check_complete, encode_groups, encode_labels
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A data set: what is known of every row before labels are corrupted or split.
+    """A data set: what is known about every row before labels are corrupted and rows are split.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class Table:
     feature_names, class_names, group_names : tuple of str
         What the columns and codes stand for.
     observed : int array of shape (n,), optional
-        Observed class where the data set itself carries one (real label noise).
+        Observed class, if the data set itself has one (real label noise).
     individuals : array of shape (n,), optional
-        Who each row belongs to; rows of one individual stay in one part of a split.
+        Whom each row belongs to; the rows of an individual stay in one part of a split.
     test : bool array of shape (n,), optional
-        The official test rows, where the data set has them.
+        The official test rows, if the data set has any.
 
     Examples
     --------
@@ -91,19 +91,19 @@ def from_arrays(
     test: Any = None,
     name: str = "arrays",
 ) -> Table:
-    """Make a Table of plain arrays whose true labels are all known.
+    """Make a Table from plain arrays whose true labels are all known.
 
     Parameters
     ----------
     X : array, scipy sparse matrix or DataFrame of shape (n, D)
     y : array-like of shape (n,)
-        True labels of any kind ``encode_labels`` takes.
+        True labels of any kind that ``encode_labels`` takes.
     groups : array-like of shape (n,) or (n, m), optional
         Group of each row; see ``encode_groups``.
     y_seen : array-like of shape (n,), optional
-        Observed labels, where they are already there.
+        Observed labels, if there are any.
     individuals, test : array of shape (n,), optional
-        Who each row belongs to, and the official test rows; see :class:`Table`.
+        Whom each row belongs to, and the official test rows; see :class:`Table`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a split must not cut, an individual with all its rows; checks of codes and shares."""
+"""Units that a split must not divide, such as individuals; checks of codes and shares."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Units:
 def units_of(group: Codes, individuals: Any, n_groups: int | None = None) -> Units:
     """Return rows, or the individuals they belong to, as units.
 
-    An individual whose rows lie in several groups counts in that of the first of them.
+    An individual whose rows are in several groups counts in the group of its first row.
     """
     least = int(group.max()) + 1 if n_groups is None else n_groups
     if individuals is None:
@@ -49,7 +49,7 @@ def units_of(group: Codes, individuals: Any, n_groups: int | None = None) -> Uni
 
 
 def check_codes(values: Any, name: str, n: int | None = None) -> Codes:
-    """Return codes ``0, 1, ...`` as a new array, if they are that and, where given, ``n``."""
+    """Return a copy of ``values`` if they are codes ``0, 1, ...`` and, if given, ``n`` of them."""
     codes = np.array(values)
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or not codes.size or codes.min() < 0:
         raise ValueError(
@@ -80,7 +80,7 @@ def check_share(
 def share_per_group(
     share: float | Sequence[float], n_groups: int, name: str, *, below_one: bool = False
 ) -> NDArray[np.float64]:
-    """Return one checked share per group, of one for all or one for each."""
+    """Return one checked share per group, from one for all or one for each."""
     if np.ndim(share) == 0:
         return np.full(n_groups, check_share(float(np.asarray(share)), name, below_one=below_one))
     shares = np.asarray(share, dtype=np.float64)
