@@ -201,7 +201,7 @@ def test_a_damaged_cache_file_is_reported_and_replaced(place, toy, damage):
     assert [found.state for found in cache.inspect("toy")] == ["damaged"]
     heard = Heard()
     cache.get("toy", **heard.options)
-    assert heard.lines[0].endswith("the file was removed and is fetched again")
+    assert heard.lines[0].endswith("the file was removed and will be fetched again")
     assert content(place) == CONTENT
 
 
@@ -211,7 +211,7 @@ def test_reading_never_returns_a_damaged_file(place, toy):
     cache.get("toy")
     assert cache.read(source) == {"toy.bin": CONTENT}
     (place / "cache" / "toy" / "toy.bin").write_bytes(WRONG)
-    with pytest.raises(ValueError, match=r"the file was removed\. Run `alignset data get toy`"):
+    with pytest.raises(ValueError, match=r"the file was removed, so run `alignset data get toy`"):
         cache.read(source)
     with pytest.raises(FileNotFoundError) as error:
         cache.read(source)

@@ -116,7 +116,7 @@ def test_files_of_different_runs_are_told_apart(tiny):
 def test_a_half_copied_file_is_recognised(tiny):
     path = tiny[1].features / "X.npz"
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(ValueError, match="is not a whole sparse array"):
+    with pytest.raises(ValueError, match="is not a complete sparse array"):
         load_mimic(tiny[0], task="ARF")
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"X.npz is missing"):
@@ -143,7 +143,7 @@ def test_an_array_that_contradicts_itself_is_refused(tiny, change, message):
 def test_labels_and_stays_must_be_there(tiny):
     folder, files, _, _ = tiny
     pd.DataFrame({"ICUSTAY_ID": [7], "SUBJECT_ID": [1]}).to_csv(files.stays, index=False)
-    with pytest.raises(ValueError, match=r"does not know stay 8 of ARF_4.0h.csv, and 1 others"):
+    with pytest.raises(ValueError, match=r"lacks stay 8 of ARF_4.0h.csv, and 1 others"):
         load_mimic(folder, task="ARF")
     pd.DataFrame({"ID": [7, 8, 9]}).to_csv(files.population, index=False)
     with pytest.raises(ValueError, match="has no column ARF_LABEL; it has ID"):

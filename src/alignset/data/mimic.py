@@ -1,4 +1,4 @@
-"""MIMIC-III through FIDDLE's files: respiratory failure and shock at four hours, groups by race."""
+"""MIMIC-III from FIDDLE's files: respiratory failure and shock at four hours, groups by race."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from scipy.sparse import coo_matrix, csr_matrix, hstack
 from alignset.rows.table import Table
 
 RACE_COLUMN = 34
-"""Where the authors' code expects the indicator of white race among the time-invariant features."""
+"""Time-invariant feature that the authors' code takes as the indicator of white race."""
 
 _RACE_NAME = re.compile(r"ETHNICITY(_value)?[:_] ?WHITE", re.IGNORECASE)
 _FIDDLE_NAMES = {"ARF": "ARF", "shock": "Shock"}
 
 
 class RaceByPositionWarning(UserWarning):
-    """The race column was taken by its position, because FIDDLE's feature names are missing."""
+    """The race column was chosen by position, because FIDDLE's feature names are missing."""
 
 
 class NoSubjectsWarning(UserWarning):
@@ -35,16 +35,16 @@ class NoSubjectsWarning(UserWarning):
 
 @dataclass(frozen=True)
 class FiddleFiles:
-    """Where one task's files lie; FIDDLE's own layout, or that of its PhysioNet release."""
+    """Paths of one task's files, in FIDDLE's own layout or that of its PhysioNet release."""
 
     features: Path  # folder of X.npz, s.npz and the feature names
     population: Path  # table of stays and labels
-    stays: Path  # table that says whose stay each one is; may be missing
+    stays: Path  # table of each stay's subject; may be missing
     label: str  # name of the label column
 
 
 def fiddle_layout(folder: Path, task: str, *, released: bool = False) -> FiddleFiles:
-    """Return where FIDDLE's own pipeline, or its release, has the files of a task at four hours."""
+    """Return where FIDDLE's pipeline, or its release, puts a task's files at four hours."""
     name = _FIDDLE_NAMES[task]
     place = f"{name}_4h" if released else f"outcome={name},T=4.0,dt=1.0"
     return FiddleFiles(
@@ -56,7 +56,7 @@ def fiddle_layout(folder: Path, task: str, *, released: bool = False) -> FiddleF
 
 
 def load_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"]) -> Table:
-    """Load a MIMIC-III task from FIDDLE's files, sparse all the way.
+    """Load a MIMIC-III task from FIDDLE's files, always sparse.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def load_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"])
         ``s.npz`` (N x d, time-invariant) and ``X.feature_names.json``, ``s.feature_names.json``;
         ``population/ARF_4.0h.csv`` with ``ID`` and ``ARF_LABEL``; and, to keep a subject's stays
         together, ``prep/icustays_MV.csv``. The names of the PhysioNet release
-        (``features/ARF_4h/``, ``population/ARF_4h.csv``) are understood too.
+        (``features/ARF_4h/``, ``population/ARF_4h.csv``) are also accepted.
     task : {"ARF", "shock"}
         Acute respiratory failure or shock, predicted at four hours.
 
@@ -79,7 +79,7 @@ def load_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"])
     Warns
     -----
     RaceByPositionWarning
-        If ``s.feature_names.json`` is missing; column 34 is then taken, as the authors' code does.
+        If ``s.feature_names.json`` is missing; column 34 is then used, as in the authors' code.
     NoSubjectsWarning
         If ``prep/icustays_MV.csv`` is missing; ``individuals`` is then None.
 
@@ -115,7 +115,7 @@ def load_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"])
 
 
 def find_files(folder: Path, task: str) -> FiddleFiles:
-    """Return where a task's files are, in either layout."""
+    """Return the paths of a task's files, in whichever layout is there."""
     own, released = (fiddle_layout(folder, task, released=known) for known in (False, True))
     for files in (own, released):
         if files.features.is_dir():
@@ -129,9 +129,9 @@ def find_files(folder: Path, task: str) -> FiddleFiles:
 
 
 def _read(files: FiddleFiles, which: str, n_axes: int) -> tuple[Any, ...]:
-    """Read a sparse array as the ``sparse`` package stores it: (matrix, *lengths of other axes).
+    """Read a sparse array stored by the ``sparse`` package: (matrix, *lengths of other axes).
 
-    Time is laid beside features: (N, T, D) becomes (N, T * D), the hours one after another.
+    Hours are placed side by side: (N, T, D) becomes (N, T * D).
     """
     path = files.features / f"{which}.npz"
     if not path.is_file():
@@ -142,7 +142,7 @@ def _read(files: FiddleFiles, which: str, n_axes: int) -> tuple[Any, ...]:
             fill = float(stored["fill_value"]) if "fill_value" in stored else 0.0
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
         raise ValueError(
-            f"{path} is not a whole sparse array with coords, data and shape ({error}); copy it "
+            f"{path} is not a complete sparse array with coords, data and shape ({error}); copy it "
             "again."
         ) from error
     lengths = tuple(map(int, shape))
@@ -203,7 +203,7 @@ def _non_white(s: csr_matrix, names: list[str] | None, features: Path) -> NDArra
         column = _race_column(names, features)
     white = np.asarray(s[:, [column]].toarray()).ravel()
     if not np.isin(white, (0, 1)).all():
-        raise ValueError(f"column {column} of s should say who is white, but is not 0 and 1 only.")
+        raise ValueError(f"column {column} of s should say who is white, but is not all 0 and 1.")
     return np.asarray(white == 0, dtype=np.int64)
 
 
@@ -220,7 +220,7 @@ def _race_column(names: list[str], features: Path) -> int:
 
 def _subjects(files: FiddleFiles, population: pd.DataFrame) -> NDArray[Any] | None:
     if not files.stays.is_file():
-        said = "stays of one subject may land in different parts of a split."
+        said = "stays of one subject may end up in different parts of a split."
         warnings.warn(f"{files.stays} is missing: {said}", NoSubjectsWarning, stacklevel=3)
         return None
     stays = pd.read_csv(files.stays, usecols=["SUBJECT_ID", "ICUSTAY_ID"])
@@ -228,7 +228,7 @@ def _subjects(files: FiddleFiles, population: pd.DataFrame) -> NDArray[Any] | No
     if subject.isna().any():
         stranger = population["ID"][subject.isna()].iloc[0]
         raise ValueError(
-            f"{files.stays} does not know stay {stranger} of {files.population.name}, and "
+            f"{files.stays} lacks stay {stranger} of {files.population.name}, and "
             f"{int(subject.isna().sum()) - 1} others."
         )
     return subject.to_numpy().astype(np.int64)

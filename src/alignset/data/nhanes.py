@@ -1,4 +1,4 @@
-"""NHANES 2017-2018: diabetes as a doctor told it and as the blood shows it; the noise is real."""
+"""NHANES 2017-2018: diabetes as told by a doctor and as shown by blood; the noise is real."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
 
 THRESHOLD = 6.5
-"""Glycohaemoglobin, in per cent, from which the blood shows diabetes."""
+"""Glycohaemoglobin, in per cent, at or above which blood shows diabetes."""
 
 _RACES = (
     "Non-Hispanic White", "Non-Hispanic Black", "Mexican American", "Other Hispanic",
@@ -38,9 +38,9 @@ def load_nhanes(
     Parameters
     ----------
     folder : path, optional
-        Folder that has ``NHANES_data_2017-2018.tsv``; None is the cache.
+        Folder that has ``NHANES_data_2017-2018.tsv``; None means the cache.
     group : {"race", "sex"}, default="race"
-        What makes the groups: race and ethnicity (six) or sex (two). Both stay features.
+        What defines the groups: race and ethnicity (six) or sex (two). Both remain features.
     download : bool, default=False
         Fetch the file into the cache if it is not there.
 
@@ -53,10 +53,10 @@ def load_nhanes(
 
     Notes
     -----
-    Rows are adults of 20 and over with a glycohaemoglobin value and a yes or no to the doctor's
-    question; 159 who were told "borderline" and 4 without an answer are left out. Columns that
-    are, or leak, the diagnosis, its treatment or its laboratory value are left out, each with its
-    reason in ``alignset.data.nhanes_columns.EXCLUDED``.
+    Rows are adults aged 20 or over with a glycohaemoglobin value and a yes or no to the question
+    about a doctor; 159 who were told "borderline" and 4 without an answer are left out. Columns
+    that are, or leak, the diagnosis, its treatment or its laboratory value are left out, each with
+    its reason in ``alignset.data.nhanes_columns.EXCLUDED``.
 
     Examples
     --------
@@ -89,16 +89,16 @@ def load_nhanes(
 
 
 def nhanes_pipeline(whole: pd.DataFrame | None = None) -> ColumnTransformer:
-    """Return the preprocessing that turns the NHANES table into numbers, not yet fitted.
+    """Return the unfitted preprocessing that turns the NHANES table into numbers.
 
-    Numbers: median imputation with an indicator for what was missing, then standard scaling.
-    Answers: one column each; a missing answer is an answer of its own. Fit it on training rows
+    Numbers: median imputation with an indicator for missing values, then standard scaling.
+    Answers: one column each; a missing answer counts as an answer. Fit it on training rows
     only.
 
     Parameters
     ----------
     whole : DataFrame, optional
-        All rows there are: the result is then as wide whichever of them it is fitted on.
+        All rows; the result then has the same width whichever of them it is fitted on.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def nhanes_pipeline(whole: pd.DataFrame | None = None) -> ColumnTransformer:
     >>> nhanes_pipeline(rows).fit(rows[:1]).transform(rows).shape
     (3, 147)
     """
-    # here, because scikit-learn takes a second to import and only this function needs it
+    # imported here: scikit-learn takes a second to import, and only this function needs it
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import MissingIndicator, SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -133,7 +133,7 @@ def nhanes_pipeline(whole: pd.DataFrame | None = None) -> ColumnTransformer:
 
 
 def undiagnosed_by_group(table: Table) -> pd.DataFrame:
-    """Count, for each group, who has the disease and was not told, and the reverse.
+    """Count, for each group, people who have the disease but were not told, and the reverse.
 
     Parameters
     ----------
@@ -143,8 +143,8 @@ def undiagnosed_by_group(table: Table) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per group and one for all: people, with the disease, of those not told and their
-        share, told without having it.
+        One row per group and one for all: people, those with the disease, those of them not told
+        and their share, and those told without having it.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def undiagnosed_by_group(table: Table) -> pd.DataFrame:
 
 def _parse(content: bytes) -> pd.DataFrame:
     """Read the file and keep adults with both labels."""
-    text = (columns.OBSERVED, "ServedActiveDutyInUsArmedForces")  # numbers and words mixed
+    text = (columns.OBSERVED, "ServedActiveDutyInUsArmedForces")  # mix numbers and words
     rows = pd.read_csv(io.BytesIO(content), sep="\t", dtype=dict.fromkeys(text, "str"))
     adults = (rows[columns.AGE] >= 20) & rows[columns.GLYCOHAEMOGLOBIN].notna()
     asked = rows[columns.OBSERVED].isin(["0", "1"])
@@ -191,7 +191,7 @@ def _number(values: pd.Series[Any], name: str) -> pd.Series[float]:
     number = values.astype("float64")
     for code, meaning in columns.NOT_ANSWERS.get(name, {}).items():
         number = number.mask(number == code, np.nan if meaning is None else meaning)
-    return number.mask(number.abs() < 1e-70, 0.0)  # how the transport file writes zero
+    return number.mask(number.abs() < 1e-70, 0.0)  # the transport file's zero
 
 
 def _answer(values: pd.Series[Any]) -> pd.Series[Any]:

@@ -63,7 +63,7 @@ NOT_ANSWERS: dict[str, dict[float, float | None]] = {
     "MinutesSedentaryActivity": {7777: None, 9999: None},
     "AvgCigarettesdayDuringPast30Days": {777: None, 999: None},
 }
-"""Codes that stand for "more than 21", "more than 90", refused (7s) and do not know (9s)."""
+"""Codes for "more than 21", "more than 90", "refused" (7s) and "don't know" (9s)."""
 
 _WHY: dict[str, str] = {
     "identifies the person; used as Table.individuals": PERSON,
@@ -135,7 +135,7 @@ _WHY: dict[str, str] = {
     BloodMercuryTotalUgl BloodSeleniumUgl BloodManganeseUgl
     """,
 }
-"""Why columns are not features -> the columns."""
+"""Reason that columns are not features -> the columns."""
 
 EXCLUDED: dict[str, str] = {name: why for why, names in _WHY.items() for name in names.split()}
-"""Column -> why it is not a feature. With the features, every column of the file."""
+"""Column -> why it is not a feature. Together with the features, every column of the file."""

