@@ -31,7 +31,7 @@ ASKED = ("label", "truth", "id", "next_rows", "floor", "show", "level", "rule", 
 @ask.label_studio_option
 @ask.show_option
 @click.option(
-    "--floor", type=float, default=0.25, show_default=True, help="Share of them drawn at random."
+    "--floor", type=float, default=0.25, show_default=True, help="Share of --next drawn randomly."
 )
 @click.option("--top", type=int, default=10, show_default=True, help="Doubtful rows to print.")
 @ask.level_option

@@ -36,12 +36,12 @@ SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs")
 @click.option("n_configs", "--configs", type=click.IntRange(1), default=20, show_default=True,
               help="Random configs to try for each model.")  # fmt: skip
 @click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
-              help="Best configs to average; more are better calibrated.")  # fmt: skip
+              help="Best configs to average; more give better calibration.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(2), default=3, show_default=True,
               help="Folds of the reviewed rows used to compare models.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("n_jobs", "--jobs", type=click.IntRange(1), help="CPU cores to use.  [default: all]")
+@click.option("n_jobs", "--jobs", type=click.IntRange(1), help="CPU cores to use; by default all.")
 @click.option("--id", metavar="COLUMN", help="Person a row belongs to; never a feature.")
 @click.option("--probability", metavar="COLUMN", help="Probability of selection for review.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Column not to use.")

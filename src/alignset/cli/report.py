@@ -41,7 +41,7 @@ DOUBTFUL = 20
     help="For a store: CSV of published values; defaults to published.csv beside the claims.",
 )  # fmt: skip
 @click.option("--table", type=_FILE, help="For a model: table whose labels to check.")
-@click.option("--top", type=click.IntRange(0), help="With --table: doubtful rows to list (20).")
+@click.option("--top", type=click.IntRange(0), help="With --table: rows to list; by default 20.")
 @click.option("--show", multiple=True, metavar="COLUMN", help="With --table: column to list too.")
 def command(
     source: Path,

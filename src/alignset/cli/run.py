@@ -67,7 +67,7 @@ def _clock(seconds: float) -> str:
 @click.option("--quick", is_flag=True, help="2 seeds, 4 configs, at most 3 settings.")
 @click.option("--protocol", help="Overrides the one in SPEC: as-written or as-released.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--jobs", type=click.IntRange(1), help="Processes to use.  [default: one per core]")
+@click.option("--jobs", type=click.IntRange(1), help="Processes to use; by default one per core.")
 @click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", help="Dask scheduler: tcp://HOST:PORT.")
 @click.option(
