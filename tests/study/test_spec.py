@@ -20,7 +20,7 @@ def test_a_spec_is_read_whole(tmp_path):
         ("seeds    = 2", "seed = 2", r"the file has no key 'seed'; it takes .*seeds"),
         ("share = 0.3", "share = 30", r"\[review\] share must be a share in \[0, 1\].* got 30"),
         ("share = 0.3", "part = 0.3", r"\[review\] has no key 'part'; it takes .*share"),
-        ('"standard"', '"standart"', r"methods: there is no method 'standart'; there are .*standard"),
+        ('"standard"', '"standart"', r"methods: no method 'standart'; there are .*standard"),
         ('["toy"]', '["toys"]', r"datasets has 'toys', but \[tiny\] of .*rules.toml has toy"),
         ("#tiny", "#huge", r"rules.toml has no protocol 'huge'; it has tiny"),
         ("x    = [0.2, 0.4]", "x = [0.2]", r"\[vary\] x has 1 values, the varied keys"),

@@ -105,7 +105,7 @@ class Protocol(Rules, frozen=True, kw_only=True):
             return self.methods[name]
         if name not in METHODS:
             accepted = ", ".join(sorted({*self.methods, *METHODS}))
-            raise ValueError(f"there is no method {name!r}; there are {accepted}.")
+            raise ValueError(f"no method {name!r}; there are {accepted}.")
         return Entry(method=describe_method(METHODS[name]()))
 
 
