@@ -82,7 +82,7 @@ def test_other_files_are_refused(tmp_path):
     connection.close()
     with pytest.raises(ValueError, match="has format 0 but this version"):
         Store(tmp_path / "other").frame()
-    with pytest.raises(FileNotFoundError, match="`alignset run` makes it"):
+    with pytest.raises(FileNotFoundError, match="`alignset run` creates it"):
         Store(tmp_path / "gone").frame()
 
 

@@ -29,7 +29,7 @@ class Place(msgspec.Struct, forbid_unknown_fields=True):
         ({"share": [0.5, 2]}, ReviewSpec,
          "share must be a share in [0, 1], or one per group; write 0.1 for 10 %, got [0.5, 2]."),
         ({"composition": [0.5, 0.4]}, ReviewSpec,
-         "composition must be one share per group that sum to 1, got (0.5, 0.4)."),
+         "composition must be shares that sum to 1, one per group, got (0.5, 0.4)."),
         ({"stopping": {"rule": "odd"}}, TrainingSpec,
          "[stopping] rule must be one of patience, block_mean, fixed_length, got 'odd'."),
         ({"stopping": {"rule": "patience", "length": 3}}, TrainingSpec,

@@ -61,7 +61,7 @@ def get_method(name: str) -> type[Method]:
         )
     close = get_close_matches(plain, METHODS, n=1)
     guess = f"did you mean {close[0]!r}? " if close else ""
-    raise ValueError(f"no method {name!r}; {guess}there are {', '.join(METHODS)}.")
+    raise ValueError(f"there is no method {name!r}; {guess}there are {', '.join(METHODS)}.")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Tensors with a replica axis; knows nothing of noisy labels."""
+"""Tensors with a replica axis; nothing here knows about noisy labels."""
 
 from alignset.stack.adam import StackedAdam
 from alignset.stack.grid import Grid

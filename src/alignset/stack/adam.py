@@ -14,7 +14,7 @@ from alignset.stack.net import Params
 
 @dataclass
 class StackedAdam:
-    """Equal, replica by replica, to ``torch.optim.Adam(lr=lr, weight_decay=l2)``.
+    """For each replica, the same as ``torch.optim.Adam(lr=lr, weight_decay=l2)``.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class StackedAdam:
     second: Params = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.steps is None:  # on the device, so that a recorded step counts too
+        if self.steps is None:  # on the device, so that a recorded step also counts
             self.steps = torch.zeros((), dtype=torch.float64, device=self.lr.device)
         if not self.first:
             self.first = {k: torch.zeros_like(v) for k, v in self.params.items()}
             self.second = {k: torch.zeros_like(v) for k, v in self.params.items()}
         state = (self.params, self.first, self.second, self.lr, self.l2)
-        self._step = on(self.lr.device).adam(*state)  # not this object: the two would be freed late
+        self._step = on(self.lr.device).adam(*state)  # not self: a cycle would be freed late
 
     @torch.no_grad()
     def step(self, grads: Params) -> None:
@@ -56,7 +56,7 @@ class StackedAdam:
         self._step(grads, self.steps)
 
     def rearranged(self, params: Params, take: Callable[[Tensor], Tensor]) -> StackedAdam:
-        """Return the optimiser of a regridded stack; ``take`` maps old tensors to new ones."""
+        """Return the optimiser for a repacked stack; ``take`` maps old tensors to new ones."""
         return StackedAdam(
             params,
             take(self.lr),

@@ -1,8 +1,8 @@
-"""Where the replicas of a stack sit: a grid of problem rows and slots, repacked as they finish.
+"""How the replicas of a stack are laid out: a grid of problem rows and slots, repacked as they end.
 
 All slots of one grid row train on the same problem and share its mini-batch. When replicas stop
-early, the rest is repacked into a smaller grid; a problem with more running replicas than the
-grid is wide takes several rows.
+early, the rest are repacked into a smaller grid; a problem with more running replicas than a
+grid row has slots takes several rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Index = NDArray[np.int64]
 
 ROW_COST = 0.25
-"""Cost of one more grid row (its own copy of the mini-batch), in replicas."""
+"""Cost of one more grid row (for its own copy of the mini-batch), in replicas."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class Grid:
     problem : int array of shape (Q,)
         Which problem each grid row trains on.
     config : int array of shape (Q, C)
-        Which config sits in each slot; empty slots repeat a neighbour.
+        Which config is in each slot; empty slots repeat a neighbour.
     used : bool array of shape (Q, C)
-        False on empty slots, whose results are never read.
+        False for empty slots, whose results are never read.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Grid:
         return self.config.shape[0], self.config.shape[1]
 
     def positions_in(self, wider: Grid, n_configs: int) -> Index:
-        """For every slot here, its flat position in the grid it was packed from."""
+        """For every slot, its flat position in the grid from which it was packed."""
         where = np.full((wider.problem.max() + 1) * n_configs, -1)
         replica = wider.problem[:, None] * n_configs + wider.config
         where[replica[wider.used]] = np.flatnonzero(wider.used)

@@ -1,7 +1,7 @@
 """Per-row losses on stacked outputs, with their derivatives written out.
 
-Outputs are (..., B, K) views of feature-major memory; classes are reduced on the strided axis so
-that rows stay contiguous.
+Outputs are (..., B, K) views of feature-major memory; classes are reduced along the strided axis,
+so that rows stay contiguous.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def softmax(logits: Tensor) -> Tensor:
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     """-log p_y per row (..., B), of logits (..., B, K) and int64 labels (..., B).
 
-    A code outside 0..K-1 gives a finite value that means nothing: the caller masks such rows.
+    A code outside 0..K-1 gives a finite but meaningless value: the caller masks such rows.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def binary_cross_entropy(logit: Tensor, target: Tensor) -> Tensor:
 
 
 def marginal_cross_entropy(logits: Tensor, likelihood: Tensor) -> Tensor:
-    """-log sum_k p_k l_k per row: cross entropy of something seen, the class being hidden.
+    """-log sum_k p_k l_k per row: cross entropy of an observation whose class is hidden.
 
     l_k = P(what was seen | class k) (..., B, K) is floored at ``MIN_LIKELIHOOD``.
 
@@ -85,4 +85,4 @@ def marginal_cross_entropy(logits: Tensor, likelihood: Tensor) -> Tensor:
 
 
 MIN_LIKELIHOOD = 1e-7
-"""So that a class cannot be impossible: the gradient stays finite and alive."""
+"""Keeps every class possible, so that the gradient stays finite and never vanishes."""

@@ -1,8 +1,8 @@
 """The default backbone: a multilayer perceptron whose backward pass is written by hand.
 
-Layout. Activations are feature-major, (Q, C, H, B) with rows contiguous: for the narrow layers of
-this field (H = 10) a product whose long axis is contiguous runs four times faster than the
-row-major one. All C replicas of a problem row read the same x, so the first layer is one wide
+Layout. Activations are feature-major, (Q, C, H, B) with rows contiguous: for the narrow layers
+common in this field (H = 10), a product whose long axis is contiguous is four times as fast as in
+row-major order. All C replicas of a problem row read the same x, so the first layer is one wide
 product (C*H, D) x (D, B) per problem instead of C narrow ones.
 """
 
@@ -33,7 +33,7 @@ class MLP(Backbone):
     depth : int, default 2
         Number of hidden layers, each followed by ReLU.
     last_relu : bool, default True
-        False leaves the last hidden layer linear, as the CHIL 2023 released code does.
+        False leaves the last hidden layer linear, as in the released code of CHIL 2023.
 
     Examples
     --------
@@ -114,11 +114,11 @@ class MLP(Backbone):
         return moved.transpose(-1, -2)
 
     def for_sparse(self, params: Params) -> Params:
-        """Lay the first block's weights out by feature."""
+        """Lay out the first block's weights by feature."""
         return {**params, "w0.0": feature_major(params["w0.0"])}
 
     def working_set(self, shape: NetShape) -> int:
-        """Count the hidden activations and the outputs of one row."""
+        """Count the hidden activations and outputs of one row."""
         return self.depth * self.hidden + shape.outputs
 
 
@@ -131,7 +131,7 @@ def _ordered(params: Params, n_blocks: int, depth: int) -> tuple[Tensor, ...]:
 
 
 class _Logits(torch.autograd.Function):
-    """Both passes of the whole network for autograd, by whichever kernels there are."""
+    """Both passes of the whole network for autograd, with whichever kernels are in use."""
 
     @staticmethod
     def forward(ctx: Any, last_relu: bool, n_blocks: int, *tensors: Any) -> Tensor:
@@ -144,6 +144,6 @@ class _Logits(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         refuse_second_derivative()
-        assert ctx.saved_tensors  # complains where weights were changed in between
+        assert ctx.saved_tensors  # raises if weights were changed in between
         wanted = ctx.needs_input_grad[2 : 2 + ctx.n_blocks]
         return None, None, *ctx.pull_back(grads[0], wanted)

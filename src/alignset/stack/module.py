@@ -18,7 +18,7 @@ from alignset.stack.sparse import Block, SparseRows
 
 @dataclass(frozen=True)
 class Module(Backbone):
-    """Give the replica axis to a user's own network.
+    """Give a user's own network a replica axis.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Module(Backbone):
 
     def init(self, shape: NetShape, seeds: Tensor, stream: str) -> Params:
         """Build one module per seed under a forked generator and stack its parameters."""
-        # the stream counts too, or two networks of one shape would start as one
+        # the stream enters, too: otherwise two networks of the same shape would start out equal
         keys = stream_key(seeds, stream).tolist()
         copies = [dict(_build(self.factory, shape, key).named_parameters()) for key in keys]
         return {
@@ -51,7 +51,7 @@ class Module(Backbone):
 
     def apply(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Return the outputs (Q, C, B, K)."""
-        # the skeleton only lends its forward; its own weights are replaced by ``params``
+        # the skeleton only provides its forward pass; ``params`` replaces its weights
         skeleton = _skeleton(self.factory, shape)
         dense = [b.dense() if isinstance(b, SparseRows) else b for b in blocks]
         leading = [max(b.shape[axis] for b in dense) for axis in (0, 1)]
@@ -66,7 +66,7 @@ class Module(Backbone):
         return vmap(vmap(one))(params, x)
 
     def features(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
-        """Refuse: a foreign module does not say which layer is the last hidden one."""
+        """Refuse: a user's module does not say which layer is the last hidden one."""
         del shape, params, blocks
         raise ValueError(
             "this method reads the last hidden layer, which a custom backbone does not name; "
@@ -76,8 +76,8 @@ class Module(Backbone):
     def tangent(
         self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Block, ...]
     ) -> Tensor:
-        """Push a parameter direction forward: the derivative of a gradient by its cotangent."""
-        # not torch.func.jvp, which warns of its own use of torch.jit
+        """Push a parameter direction forward: differentiate a gradient by its cotangent."""
+        # not torch.func.jvp, which warns about its own use of torch.jit
         leaves = {k: v.detach().requires_grad_(True) for k, v in params.items()}
         with torch.enable_grad():
             out = self.apply(shape, leaves, blocks)
@@ -89,7 +89,7 @@ class Module(Backbone):
             return torch.autograd.grad(torch.stack(along).sum(), cotangent)[0]
 
     def working_set(self, shape: NetShape) -> int:
-        """Guess from the number of parameters; a foreign module does not say."""
+        """Guess from the number of parameters; a user's module does not say."""
         module = _skeleton(self.factory, shape)
         widths = [p.shape[0] for p in module.parameters() if p.dim() > 1]
         return sum(widths) + shape.outputs

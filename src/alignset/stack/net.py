@@ -1,4 +1,4 @@
-"""What a stacked network is: a backbone (pure functions) and parameters with a replica axis."""
+"""A stacked network: a backbone (pure functions) and parameters with a replica axis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Params = dict[str, Tensor]
 class NetShape:
     """Widths of a network's input blocks and of its output.
 
-    The blocks are concatenated in meaning, not in memory: phi reads (x, one-hot observed label)
+    The blocks are concatenated logically, not in memory: phi reads (x, one-hot observed label)
     without copying x.
 
     Examples
@@ -54,7 +54,7 @@ class Backbone(ABC):
         """Directional derivative of the outputs along ``direction`` in parameter space."""
 
     def for_sparse(self, params: Params) -> Params:
-        """Return the same parameters in the memory layout that sparse first blocks want."""
+        """Return the same parameters in the memory layout that suits sparse first blocks."""
         return params
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Net:
     def gradient(self, loss: Callable[[Tensor], Tensor], *blocks: Block) -> Params:
         """Return d loss(outputs) / d params, (Q, C, ...); ``loss`` gives one number per replica.
 
-        The networks' own parameters are left alone, so that a frozen network may be asked too.
+        The network's own parameters get no gradient, so that this works for a frozen network, too.
         """
         leaves = {k: v.detach().requires_grad_(True) for k, v in self.params.items()}
         with torch.enable_grad():

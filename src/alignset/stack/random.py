@@ -1,8 +1,8 @@
 """Random numbers as a function of (seed, stream, counter, position), with no state anywhere.
 
-A generator object would make a replica's numbers depend on what was drawn before it, on padding
-and on the device. A hash does not: the number of row 7 of problem 3 at step 12 is the same alone,
-stacked, padded, on a CPU or a GPU. The mixing function is the finaliser of SplitMix64.
+A generator object would make a replica's numbers depend on earlier draws, on padding and on the
+device. A hash does not: the number for row 7 of problem 3 at step 12 is the same alone, stacked or
+padded, on a CPU or a GPU. The mixing function is the finaliser of SplitMix64.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def mix(value: Tensor) -> Tensor:
 
 
 def _shift(value: Tensor, bits: int) -> Tensor:
-    # torch shifts int64 arithmetically; the mask makes the shift logical
+    # torch's int64 shift is arithmetic; the mask makes it logical
     return (value >> bits) & ((1 << (64 - bits)) - 1)
 
 
@@ -68,11 +68,11 @@ class Draws:
     row : int64 Tensor of shape (..., B)
         Each row's position in its own problem, so that padding and stacking change nothing.
     step : int64 Tensor of shape (), optional
-        Mixed into the key when numbers are asked for, so that steps that draw nothing pay nothing.
+        Mixed into the key only when numbers are drawn, so that other steps cost nothing.
 
     Notes
     -----
-    Asking twice gives the same numbers: a loss that needs two sets names two streams.
+    Two calls give the same numbers: a loss that needs two sets must name two streams.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from alignset.stack.kernels import on
 
 
 def mean_rows(values: Tensor, weight: Tensor) -> Tensor:
-    """Weighted mean over rows, (..., B) -> (...); zero where nothing has weight.
+    """Weighted mean over rows, (..., B) -> (...); zero if no row has weight.
 
     Examples
     --------

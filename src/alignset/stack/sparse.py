@@ -1,8 +1,8 @@
 """Sparse feature rows that are multiplied, never densified.
 
-A batch of one problem is kept by column (CSC): both products a first layer needs then walk the
-weights and the gradient row by row and touch only one small matrix at random, which is three
-times faster than walking the rows of the batch.
+A batch of one problem is stored by column (CSC): both products that a first layer needs then read
+the weights and the gradient row by row and access only one small matrix at random, which is three
+times as fast as going through the rows of the batch.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from torch import Tensor
 from alignset.stack.kernels import on
 
 DENSE_ABOVE = 0.1
-"""Share of non-zeros from which dense products are faster."""
+"""Share of non-zeros above which dense products are faster."""
 
 MIN_FEATURES = 256
-"""Fewer columns than this are multiplied dense."""
+"""With fewer columns than this, products are dense."""
 
 CPU = torch.device("cpu")
 
 
 def worth_it(matrix: Any) -> bool:
-    """Tell whether sparse products pay for this matrix."""
+    """Tell whether sparse products are worth it for this matrix."""
     n, d = matrix.shape
     return bool(d >= MIN_FEATURES and matrix.nnz < DENSE_ABOVE * max(n, 1) * d)
 
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """Rows of Q problems as CSC matrices (B, D); stands for a dense block (Q, 1, B, D).
+    """Rows of Q problems as CSC matrices (B, D), in place of a dense block (Q, 1, B, D).
 
-    Products end up on ``device``; matrices are sent there when they are used.
+    Products are on ``device``; matrices are sent there when they are used.
     """
 
     columns: list[Any]
@@ -44,7 +44,7 @@ class SparseRows:
 
     @property
     def shape(self) -> torch.Size:
-        """Shape of the dense block this stands for."""
+        """Shape of the dense block that this replaces."""
         return torch.Size((len(self.columns), 1, *self.columns[0].shape))
 
     @property

@@ -1,7 +1,7 @@
-"""Several threads on the work of one stack, cut so that their number changes nothing.
+"""Several threads for the work of one stack, cut so that their number does not affect the result.
 
-Work is cut into pieces by its own size alone; threads decide who does which piece, and every
-number is computed inside one piece. A team belongs to the thread that opened it.
+Only the size of the work decides how it is cut into pieces; threads decide who does which piece,
+and every number is computed within one piece. A team belongs to the thread that opened it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _active = threading.local()
 
 @contextmanager
 def team(size: int) -> Iterator[None]:
-    """Let :func:`share` use ``size`` threads inside this block, this thread being one of them."""
+    """Let :func:`share` use ``size`` threads inside this block, including this thread."""
     before = getattr(_active, "team", None)
-    # a pool starts no thread before there is work for it
+    # a pool does not start a thread until there is work for it
     with ThreadPoolExecutor(
         max(1, size - 1), initializer=torch.set_num_threads, initargs=(1,)
     ) as pool:
@@ -33,9 +33,9 @@ def team(size: int) -> Iterator[None]:
 
 
 def alone() -> bool:
-    """Tell whether this thread trains the only stack there is: whether it has a team, even of one.
+    """Tell whether this thread trains the only stack: whether it has a team, even a team of one.
 
-    What is cut for a team is cut the same way for a team of one, so that both give the same bits.
+    Work is cut the same way for a team of any size, even of one, so that all give the same bits.
     """
     return getattr(_active, "team", None) is not None
 
@@ -50,7 +50,7 @@ def share(work: Callable[[int], object], n: int) -> None:
     numbers = itertools.count()  # the next piece goes to whoever is free
 
     def take_part() -> None:
-        with torch.no_grad():  # a thread of its own would start with gradients
+        with torch.no_grad():  # a new thread starts with gradients enabled
             for i in numbers:
                 if i >= n:
                     return

@@ -1,8 +1,8 @@
 """Memory for activations, kept from step to step.
 
-Freshly allocated memory is handed out by the operating system page by page, and touching it for
-the first time costs as much as a pass over it. Training asks for the same few buffers thousands
-of times; a workspace keeps them. It belongs to one thread and lives as long as one training.
+The operating system hands out new memory page by page, and touching it for the first time costs
+as much as a pass over it. Training needs the same few buffers thousands of times; a workspace
+keeps them. It belongs to one thread and lasts for one training.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _active = threading.local()
 
 
 SMALL = 1 << 14
-"""Fewer floats than this are not kept: the C library has such memory at hand."""
+"""Buffers with fewer floats are not kept: the C library has such memory ready."""
 
 LARGE = 1 << 18
-"""Sizes above this many floats are rounded up to multiples of it, so that they meet again."""
+"""Larger sizes are rounded up to multiples of this many floats, so that buffers can be reused."""
 
 LOOSE = 4
-"""A buffer may be this many times larger than what is asked for; stacks shrink while they train."""
+"""A buffer may be this many times larger than needed, as stacks shrink while they train."""
 
 
 def borrow(*shape: int, like: Tensor | None = None) -> Tensor:
-    """Return room for numbers: float32 on the CPU, or ``like`` a tensor; not initialised.
+    """Return uninitialised memory for numbers: float32 on the CPU, or ``like`` a tensor.
 
-    Inside a workspace memory of the CPU comes back by itself once nothing refers to it.
+    Inside a workspace, CPU memory returns to it automatically once nothing refers to it.
     """
     free: list[NDArray[np.float32]] | None = getattr(_active, "free", None)
-    # a GPU allocator keeps memory by itself
+    # the GPU allocator keeps memory itself
     if like is not None and (like.device.type != "cpu" or like.dtype != torch.float32):
         return like.new_empty(shape)
     size = math.prod(shape)
@@ -48,7 +48,7 @@ def borrow(*shape: int, like: Tensor | None = None) -> Tensor:
         buffer = free.pop(min(fitting, key=lambda i: free[i].size))
     else:
         buffer = torch.empty(size if size < LARGE else -(-size // LARGE) * LARGE).numpy()
-    # a tensor made from an array holds on to it, and so does every view of the tensor
+    # a tensor made from an array keeps it alive, and so does every view of the tensor
     array = buffer[:size].reshape(shape)
     weakref.finalize(array, free.append, buffer).atexit = False
     return torch.from_numpy(array)

@@ -1,6 +1,6 @@
-"""The paper's side: grids of problems, runs, stores, claims, pages of results.
+"""Studies of the paper's results: grids of problems, runs, stores, claims and result pages.
 
-Names are imported when they are first asked for: reading a store loads no torch.
+Names are imported when they are first used, so that reading a store does not load torch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HOME = {
     "reproduction": "Reproduction", "run": "Outcome", "store": "Store",
     "spec": "Experiment load_experiment load_experiments",
 }  # fmt: skip
-"""Module -> the public names that are in it; run is ``run.run``."""
+"""Module -> its public names; run is ``run.run``."""
 
 
 def __getattr__(name: str) -> Any:

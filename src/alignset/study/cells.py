@@ -1,4 +1,4 @@
-"""Expand an experiment into cells, each with its recipe, and group them to be trained at once."""
+"""Expand an experiment into cells, each with its recipe, and group cells to train together."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from alignset.study.records import Cell, as_json
 from alignset.study.spec import Experiment, Setting
 
 REPLICAS = {"cpu": 200, "cuda": 2000}
-"""Replicas per cohort: what may be lost when a run is killed."""
+"""Replicas per cohort: the most that is lost when a run is killed."""
 
 WIDE = 100
-"""Hidden width beyond which cohorts become smaller in proportion."""
+"""Hidden width above which cohorts get smaller in proportion."""
 
 Cohort = Sequence[Cell]
 """Cells of one method, one data set and one set of configs."""
@@ -65,12 +65,12 @@ def _cell(
 ) -> Cell:
     rules = experiment.protocol
     place, entry = rules.datasets[dataset], rules.method(method)
-    layers = (rules, experiment, place, setting)  # what is varied wins
+    layers = (rules, experiment, place, setting)  # the varied values win
     noise = _NOISE.over(*(layer.noise for layer in layers))
     if noise.rate is None and noise.kind != "observed":
         raise ValueError(
-            f"{experiment.file}: [noise] rate is missing; give it there, vary it, or let the "
-            "protocol say it."
+            f"{experiment.file}: [noise] rate is missing; set it there, vary it, or set it in the "
+            "protocol."
         )
     training = {**asdict(rules.trainer), "hidden": place.hidden}
     recipe = Recipe(
@@ -96,12 +96,12 @@ def _cell(
 def group_cells(cells: Sequence[Cell], *, limit: int) -> list[Cohort]:
     """Cut cells into cohorts of about ``limit`` replicas.
 
-    Membership depends on the cells of the grid and the limit, never on what is done already: a
-    run that was killed trains, when it is started again, the very stacks it would have trained.
+    Membership depends on the cells of the grid and the limit, never on what is already done: when
+    a run that was killed is started again, it trains the same stacks it would have trained.
     """
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
-        # what cells of one stack share: all but noise, review and seed
+        # what the cells of one stack have in common: everything but noise, review and seed
         rest = replace(cell.recipe, noise=NoiseSpec(), review=ReviewSpec(), seed=0, redraw=True)
         kind = as_json([cell.experiment, cell.protocol, cell.dataset, cell.method, rest])
         groups.setdefault(kind, []).append(cell)

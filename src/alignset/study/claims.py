@@ -1,4 +1,4 @@
-"""A claim is a text, a source and tests; a verdict says what the results make of it."""
+"""A claim is a text, a source and tests; a verdict says whether the results support it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from alignset.study.quantities import Draw, Evidence
 from alignset.study.rules import Finding, Rule, Standing
 
 SIGNS = {Standing.FAILS: "✗", Standing.UNDECIDED: "?", Standing.HOLDS: "✓"}
-"""Standing -> a mark that needs no colour; worst first: a claim is as good as its worst part."""
+"""Standing -> a mark that needs no colour; worst first, as a claim is as good as its worst part."""
 
 
 @dataclass(frozen=True)
 class Test:
-    """Contrasts to be drawn from the results, and the rule that judges them."""
+    """Contrasts to draw from the results, and the rule that judges them."""
 
-    __test__ = False  # not one of pytest's
+    __test__ = False  # not a pytest test
 
     contrasts: Draw
     rule: Rule
@@ -29,7 +29,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the results say about a claim: a word, why, and the number that decided, if one did.
+    """What the results say about a claim: a word, the reason, and the deciding number, if any.
 
     Examples
     --------
@@ -44,12 +44,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something a publication says, and how to find out whether it is so.
+    """A statement in a publication, and how to find out whether it is true.
 
     Parameters
     ----------
     text, source, measure : str
-        What is said, where, and what our number and theirs are.
+        What is claimed, where, and what our number and theirs measure.
     tests : sequence of Test
         All must hold.
     deviations : tuple of str, optional
@@ -72,7 +72,7 @@ class Claim:
     note: str = ""
 
     def judge(self, evidence: Evidence) -> Verdict:
-        """Draw the contrasts and apply the rules."""
+        """Draw the contrasts and apply the rules to them."""
         drawn = [(test.rule, test.contrasts(evidence)) for test in self.tests]
         findings = [rule.judge(contrasts) for rule, contrasts in drawn if contrasts]
         missing = evidence.take_missing()
@@ -86,7 +86,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim, the protocol its results come from, and what they say."""
+    """A claim, the protocol of its results, and what they say."""
 
     claim: Claim
     protocol: str

@@ -1,4 +1,4 @@
-"""Data sets by name: whether they are here, what identifies their content, and their tables."""
+"""Data sets by name: whether they are available, what identifies their content, their tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from alignset.study.recipe import DataSpec
 
 Coefficients = NDArray[np.float64] | None
 Drawn = tuple[Table, Coefficients]
-"""A table and, where its generator gives them, the coefficients of the noise."""
+"""A table and, if its generator gives them, the coefficients of the noise."""
 
 FEATURES: dict[str, dict[str, tuple[str, ...]]] = {
     "adult": {"paper": ADULT_PAPER, "released": ADULT_RELEASED, "all": ADULT_ALL},
@@ -47,13 +47,13 @@ MIMIC: dict[str, Literal["ARF", "shock"]] = {"mimic_arf": "ARF", "mimic_shock": 
 
 
 def mimic_folder() -> Path:
-    """Return where MIMIC-III's files lie: ``ALIGNSET_MIMIC``, else ``mimic`` in the cache."""
+    """Return the folder of MIMIC-III's files: ``ALIGNSET_MIMIC``, or ``mimic`` in the cache."""
     named = os.environ.get("ALIGNSET_MIMIC")
     return Path(named).expanduser() if named else cache_folder() / "mimic"
 
 
 def absence(source: str) -> str | None:
-    """Return why a data set cannot be used here, and what to do; None if it can."""
+    """Return why a data set cannot be used here, and what to do about it; None if it can."""
     if source in SOURCES and {found.state for found in inspect(source)} != {"intact"}:
         return f"its files are not in {cache_folder()}; run `alignset data get {source}`"
     if source in MIMIC:
@@ -65,7 +65,7 @@ def absence(source: str) -> str | None:
 
 
 def content_of(source: str) -> str:
-    """Return what identifies the content: a hash of files, or the name of a generator."""
+    """Return what identifies the content: a hash of the files, or the name of a generator."""
     if source in GENERATED:
         return f"generator:{source}"
     if source in SOURCES:
@@ -86,14 +86,14 @@ def _hash_mimic(folder: Path, task: Literal["ARF", "shock"]) -> str:
 
 
 def draw_table(data: DataSpec, seed: int) -> Drawn:
-    """Make or load the table that ``data`` describes; the seed draws it, or its training rows."""
+    """Make or load the table that ``data`` describes; the seed decides its rows, or which train."""
     if data.source in GENERATED:
         return _generated(data.source, data.rows, seed)
     here = content_of(data.source)
     if here != data.content:
         raise ValueError(
             f"{data.source} has the content {here[:24]}... on this machine, but the cell was made "
-            f"for {data.content[:24]}...; give every machine the same files."
+            f"for {data.content[:24]}...; put the same files on every machine."
         )
     table = _loaded(data.source, data.features)
     if data.n_train is not None:

@@ -1,4 +1,4 @@
-"""Pictures of a study's results: one metric of several methods, beside published values."""
+"""Figures of a study's results: one metric for several methods, next to published values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DIAMONDS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class SummaryDisplay(Display):
-    """One metric of several methods at several positions, beside published values.
+    """One metric for several methods at several positions, next to published values.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class SummaryDisplay(Display):
     published : DataFrame, optional
         method, x, mean, sd of the same quantity.
     look : mapping of str to Look, optional
-        How to draw methods, and in which order.
+        How to draw the methods, and in which order.
     """
 
     cells: pd.DataFrame
@@ -58,7 +58,7 @@ class SummaryDisplay(Display):
 
     @cached_property
     def looks(self) -> dict[str, Look]:
-        """Look of every method that is shown, in drawing order."""
+        """The look of every method shown, in drawing order."""
         shown = {*self.ours["method"], *self.published["method"]}
         known = dict(self.look) or looks(shown)
         extra = looks(shown - set(known))
@@ -83,7 +83,7 @@ class SummaryDisplay(Display):
 
 
 class Curves(SummaryDisplay):
-    """One line per method, named at its end; mean and SD; published values dashed.
+    """One line per method, labelled at its end, with mean and SD; published values are dashed.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Curves(SummaryDisplay):
             height = max(3.4, 0.21 * len(self.looks) + 0.6)  # room for every name
             figure, axes = one_axes(4.8, height)
             ends = {}
-            for method, look in reversed(self.looks.items()):  # the first one lies on top
+            for method, look in reversed(self.looks.items()):  # the first one is on top
                 lines = (_of(self.ours, method), _of(self.published, method))
                 _ours(axes, lines[0], look)
                 _theirs(axes, lines[1], look)
@@ -112,7 +112,7 @@ class Curves(SummaryDisplay):
 
 
 class Panels(SummaryDisplay):
-    """One small panel per method, ours solid and the published values dashed, the rest faint.
+    """One small panel per method: ours solid, published values dashed, other methods faint.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Panels(SummaryDisplay):
 
 
 class Bars(SummaryDisplay):
-    """One bar per method in the order given; mean and SD; published values as open diamonds.
+    """One bar per method in the order given, with mean and SD; published values as open diamonds.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Bars(SummaryDisplay):
     """
 
     def svg(self) -> str:
-        """Draw lying bars, so that long names fit."""
+        """Draw horizontal bars, so that long names fit."""
         with drawing():
             figure, axes = one_axes(4.8, 0.55 * len(self.looks) + 1.2)
             for y, (method, look) in enumerate(self.looks.items()):
@@ -177,7 +177,7 @@ class Bars(SummaryDisplay):
             axes.grid(visible=False, axis="y")
             key = "\nbars: ours, mean and SD; diamonds: published" * bool(len(self.published))
             figure.supxlabel(f"{self.y_label}{key}", fontsize=9)
-            # bars begin a tenth below the lowest value shown, so that gaps can be seen
+            # bars start a tenth below the lowest value shown, so that gaps are visible
             shown = [table for table in (self.ours, self.published) if len(table)]
             low = min(((t["mean"] - t["sd"].fillna(0)).min() for t in shown), default=0.0)
             axes.set_xlim(left=max(0.0, np.floor(10 * low - 0.5) / 10))
@@ -198,7 +198,7 @@ def _ours(axes: Axes, points: pd.DataFrame, look: Look) -> None:
 
 
 def _theirs(axes: Axes, line: pd.DataFrame, look: Look) -> None:
-    """Draw published values: dashed, thin, with bars of one SD where it is known."""
+    """Draw published values: dashed and thin, with bars of one SD where it is known."""
     if len(line):
         axes.errorbar(
             line["x"], line["mean"], yerr=line["sd"].fillna(0), color=look.colour, linewidth=1.2,
@@ -207,7 +207,7 @@ def _theirs(axes: Axes, line: pd.DataFrame, look: Look) -> None:
 
 
 def _name_ends(axes: Axes, ends: Mapping[str, float], look: Mapping[str, Look], gap: float) -> None:
-    """Write each line's name to the right of the axes, pushed apart where they would overlap."""
+    """Write each line's name to the right of the axes, moved apart where they would overlap."""
     low, high = axes.get_ylim()
     heights = {method: (y - low) / (high - low) for method, y in ends.items()}
     order = sorted(heights, key=lambda m: heights[m])
@@ -223,7 +223,7 @@ def _name_ends(axes: Axes, ends: Mapping[str, float], look: Mapping[str, Look], 
 
 
 def _push_apart(places: list[float], gap: float) -> list[float]:
-    """Move ascending places as little as needed to be ``gap`` apart and inside [0, 1]."""
+    """Move ascending positions as little as needed to be ``gap`` apart and within [0, 1]."""
     moved = list(places)
     for _ in range(200):
         for i in range(len(moved) - 1):

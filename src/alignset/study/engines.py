@@ -1,4 +1,4 @@
-"""Where cohorts are trained: in this process, in several here, or on a Dask cluster."""
+"""Where cohorts are trained: in this process, in several on this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIMEOUT = 20
 
 
 class Engine(ABC):
-    """Trains cohorts and yields their records as they come, each cohort once."""
+    """Trains cohorts and yields their records as they finish, each cohort once."""
 
     @abstractmethod
     def train(self, cohorts: Sequence[Cohort], *, device: str, counter: Counter) -> Results:
@@ -33,12 +33,12 @@ class Engine(ABC):
 
 @dataclass(frozen=True)
 class Local(Engine):
-    """Train on one machine: one job in the calling process, more in a process each.
+    """Train on one machine: one job in the calling process, several in a process each.
 
     Parameters
     ----------
     jobs : int, optional
-        Cohorts at the same time; by default as many as there are cores, and one on a GPU.
+        Cohorts to train at the same time; by default one per core, or one on a GPU.
 
     Examples
     --------
@@ -55,10 +55,10 @@ class Local(Engine):
         return 1 if device != "cpu" else len(os.sched_getaffinity(0))
 
     def train(self, cohorts: Sequence[Cohort], *, device: str, counter: Counter) -> Results:
-        """Train one after another, or through joblib's processes."""
+        """Train cohorts one after another, or in joblib's processes."""
         jobs = min(self.count(device), max(1, len(cohorts)))
         if jobs == 1:
-            threads = 1 if device == "cpu" else None  # beside a GPU the cores are free
+            threads = 1 if device == "cpu" else None  # with a GPU the cores are free
             for cohort in cohorts:
                 yield train_cohort(cohort, device=device, n_jobs=threads, counter=counter)
             return
@@ -73,7 +73,7 @@ class Dask(Engine):
     Parameters
     ----------
     address : str
-        Of the scheduler: ``tcp://host:8786``.
+        Address of the scheduler: ``tcp://host:8786``.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Dask(Engine):
     address: str
 
     def train(self, cohorts: Sequence[Cohort], *, device: str, counter: Counter) -> Results:
-        """Send every cohort to the cluster; one whose worker dies is sent to another."""
+        """Send every cohort to the cluster; if its worker dies, it is sent to another."""
         with closing(_connect(self.address)), parallel_config(backend="dask", n_jobs=-1):
             yield from _through_joblib(cohorts, device, counter)
 

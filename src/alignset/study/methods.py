@@ -1,4 +1,4 @@
-"""Methods and ranges by name, and as the typed data a recipe holds."""
+"""Methods and ranges by name, and as the typed data that a recipe holds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from alignset.study.recipe import MethodSpec, RangeSpec, Recipe
 
 
 def method_classes() -> dict[str, type[Method]]:
-    """Class name -> class, of every method the library exports."""
+    """Class name -> class, for every method that the library exports."""
     return {method.__name__: method for method in METHODS.values()}
 
 
 def describe_method(method: Method, *, fully_reviewed: bool = False) -> MethodSpec:
-    """Return class, version and every field of a method."""
+    """Return the class, version and every field of a method."""
     return MethodSpec(
         class_=type(method).__name__,
         version=method.version,
@@ -36,7 +36,7 @@ def build_method(spec: MethodSpec) -> Method:
 
 
 def describe_space(class_name: str) -> dict[str, RangeSpec]:
-    """Return the ranges a method's class searches by default."""
+    """Return the ranges that a method's class searches by default."""
     space = method_classes()[class_name].search_space()
     return {name: msgspec.convert(to_plain(values), RangeSpec) for name, values in space.items()}
 
@@ -47,7 +47,7 @@ def build_range(spec: RangeSpec) -> Any:
 
 
 def draw_variants(recipe: Recipe) -> list[Variant]:
-    """Draw a recipe's configs: as many as it asks for, some hyperparameters fixed."""
+    """Draw a recipe's configs: as many as it asks for, with some hyperparameters fixed."""
     how = recipe.search
     space = {k: build_range(v) for k, v in how.space.items() if k not in how.fixed}
     drawn = draw_configs(space, how.configs, how.seed)

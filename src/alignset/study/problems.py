@@ -17,12 +17,12 @@ from alignset.study.recipe import NoiseSpec, Recipe
 
 
 def build_problem(recipe: Recipe) -> Problem:
-    """Return the rows of a recipe: those to train and validate on, undivided, and to test on.
+    """Return the rows of a recipe: those to train and validate on, undivided, and those to test on.
 
-    A table that is not numbers yet is made so by what its training rows show.
+    A table that is not numeric yet is turned into numbers by what its training rows show.
 
     With ``redraw`` the seed decides data, noise coefficients and split; without it only the
-    split, all replications sharing one data set with one set of wrong labels.
+    split, and all replications share one data set with the same wrong labels.
 
     Examples
     --------
@@ -41,19 +41,19 @@ def build_problem(recipe: Recipe) -> Problem:
     table, coefficients = draw_table(recipe.data, _stream(seed, 0) if recipe.redraw else first)
     y_seen = flip(table, recipe.noise, coefficients, seed=_stream(drawn, 1))
     pipeline = nhanes_pipeline(table.X) if isinstance(table.X, pd.DataFrame) else None
-    how = {**asdict(recipe.review), "validation": None}  # whoever trains divides the rows
+    how = {**asdict(recipe.review), "validation": None}  # rows are divided later, for training
     return split(table, y_seen, pipeline=pipeline, seed=seed, **how)
 
 
 def flip(
     table: Table, noise: NoiseSpec, coefficients: Coefficients, *, seed: int
 ) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-    """Return the observed labels; official test rows keep theirs, which nobody looks at.
+    """Return the observed labels; official test rows keep theirs, which are never used.
 
-    Where nothing is to be flipped, they are the table's own.
+    If no label is to be flipped, they are the table's own.
 
-    Rates hold among the rows that can train: were the test rows flipped along, 1 000 drawn rows
-    would have the rate only on average.
+    Rates hold for the rows that can train: if the test rows were flipped as well, 1 000 drawn
+    rows would have the rate only on average.
     """
     if noise.kind == "observed":
         return table.observed

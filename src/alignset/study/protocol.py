@@ -1,4 +1,4 @@
-"""A protocol: what all experiments of a study share, read from a table of a TOML file."""
+"""A protocol: what all experiments of a study share, read from a table in a TOML file."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _KEYS: dict[str, tuple[Any, Sequence[str]]] = {
     "features": ("paper", list(FEATURES)),
     "n_train": (1000, ["adult"]),
 }
-"""Key of a data set that not all sources have -> its default, and the sources that have it."""
+"""Key that only some sources have -> its default, and the sources that have it."""
 
 
 class DatasetSpec(SourceSpec, frozen=True, kw_only=True):
-    """A data set, the width it is learnt with, and noise and review before the experiment's."""
+    """A data set, the hidden width for it, and noise and review unless the experiment sets them."""
 
     hidden: Whole
     noise: NoiseSpec = NoiseSpec()
@@ -45,13 +45,13 @@ class DatasetSpec(SourceSpec, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for key, (_, sources) in _KEYS.items():
             if getattr(self, key) is not None and self.source not in sources:
-                raise ValueError(f"has no key {key!r}; it goes with {', '.join(sources)}.")
+                raise ValueError(f"has no key {key!r}; only {', '.join(sources)} take it.")
         known = FEATURES.get(self.source, {})
         if self.features is not None and self.features not in known:
             raise ValueError(f"features must be one of {', '.join(known)}, got {self.features!r}.")
 
     def data(self, content: str) -> DataSpec:
-        """Return which table it is, with what is not said filled in."""
+        """Return which table it is, with defaults filled in."""
         given = {
             key: getattr(self, key) or default
             for key, (default, sources) in _KEYS.items()
@@ -61,7 +61,7 @@ class DatasetSpec(SourceSpec, frozen=True, kw_only=True):
 
 
 class Entry(Spec, frozen=True, kw_only=True):
-    """A method of a protocol, how it is fitted, and its own stopping rule, if it has one."""
+    """A method of a protocol, how to fit it, and its own stopping rule, if it has one."""
 
     method: MethodSpec
     fitting: Fitting = Fitting()
@@ -69,7 +69,7 @@ class Entry(Spec, frozen=True, kw_only=True):
 
 
 class MethodTable(Spec, frozen=True, kw_only=True, rename={"class_": "class"}):
-    """What the table of a method says besides its fitting and the settings of its class."""
+    """What a method's table holds besides how to fit it and the settings of its class."""
 
     class_: str
     fully_reviewed: bool = False
@@ -77,11 +77,11 @@ class MethodTable(Spec, frozen=True, kw_only=True, rename={"class_": "class"}):
 
 
 class Rules(Spec, frozen=True, kw_only=True):
-    """What a protocol says: how data sets are drawn and methods are trained.
+    """What a protocol decides: how data sets are drawn and methods are trained.
 
-    With ``redraw`` replications redraw data and noise, otherwise only the split. Under a "shared"
-    ``search`` all of them try the same configs. ``noise`` and ``review`` are defaults under what an
-    experiment says.
+    With ``redraw`` replications redraw data and noise, otherwise only the split. With a "shared"
+    ``search`` all of them try the same configs. ``noise`` and ``review`` are defaults that an
+    experiment may override.
     """
 
     redraw: bool = True
@@ -94,13 +94,13 @@ class Rules(Spec, frozen=True, kw_only=True):
 
 
 class Protocol(Rules, frozen=True, kw_only=True):
-    """The rules of one name in one file."""
+    """The rules of one named protocol in a file."""
 
     name: str
     file: Path
 
     def method(self, name: str) -> Entry:
-        """Return a method by its name here, or else by the library's."""
+        """Return a method by its name in this protocol, or else by its name in the library."""
         if name in self.methods:
             return self.methods[name]
         if name not in METHODS:
@@ -110,7 +110,7 @@ class Protocol(Rules, frozen=True, kw_only=True):
 
 
 def read_protocol(path: Path, name: str) -> Protocol:
-    """Read the protocol ``name`` of a file; every table at its top is a protocol."""
+    """Read the protocol ``name`` from a file; every top-level table is a protocol."""
     top = read_toml(path)
     if name not in top:
         raise ValueError(f"{path} has no protocol {name!r}; it has {', '.join(top)}.")
@@ -122,7 +122,7 @@ def read_protocol(path: Path, name: str) -> Protocol:
 
 
 def _read_method(table: dict[str, Any], path: Path, name: str) -> Entry:
-    """Read a method; keys that are not a protocol's are settings of its class."""
+    """Read a method; keys that do not belong to the protocol are settings of its class."""
     parts: dict[type, dict[str, Any]] = {MethodTable: {}, Fitting: {}, Method: {}}
     for key, value in table.items():
         home = (k for k in (MethodTable, Fitting) if key in k.__struct_encode_fields__)

@@ -1,4 +1,4 @@
-"""What a report is held against: a publication's figures, names, values and claims."""
+"""What a report is compared with: a publication's figures, names, values and claims."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class FigureSpec:
     Parameters
     ----------
     experiment, title, caption : str
-        Its name in the results, its heading, what it varies.
+        Its name in the results, its heading, and what it varies.
     axis : Axis
     metrics : tuple of str
-        What to draw, one picture each.
+        What to draw, one figure each.
     display : type of display
         Curves or Bars.
     methods : sequence of (method, label)
-        Names that differ from the publication's in this figure.
+        Names in this figure that differ from the rest of the publication.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication: how it names things, what it shows, what it claims.
+    """A publication: how it names things, what it shows and what it claims.
 
     Parameters
     ----------
@@ -59,16 +59,16 @@ class Publication:
     methods : sequence of (method, label)
         The first is the one the publication is about.
     datasets : mapping
-        Name in the results -> what to call it.
+        Name in the results -> name to show.
     claims : sequence of Claim
     deviations : mapping
-        Key -> what differs between the publication's text and what was run for it.
+        Key -> how what was run differs from the publication's text.
     measured_by : mapping of mapping
-        Protocol -> metric -> column that measures it there.
+        Protocol -> metric -> the column that measures it there.
     published_by : mapping
-        Metric of the published values -> column that measures the same.
+        Metric of the published values -> the column that measures the same.
     experiments : mapping
-        Experiment's name in the published values -> in the results, where they differ.
+        Name of an experiment in the published values -> in the results, if they differ.
     notes : sequence of str
         What a reader should know about the comparison.
 
@@ -92,7 +92,7 @@ class Publication:
     notes: Sequence[str] = ()
 
     def label(self, method: str) -> str:
-        """Return what to call a method."""
+        """Return the name to show for a method."""
         return dict(self.methods).get(method, method)
 
     def column(self, protocol: str, metric: str) -> str:

@@ -1,4 +1,4 @@
-"""Numbers that claims are made of: read per seed from our results, once from the published."""
+"""The numbers behind claims: read once per seed from our results, once from the published ones."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ Reading = tuple["pd.Series[float]", float]
 """One value per seed, and the published value."""
 
 Where = Callable[[float], bool]
-"""Which positions of the horizontal axis count."""
+"""Which positions on the horizontal axis count."""
 
 Reduce = Callable[[pd.DataFrame], "pd.Series[float]"]
 """One row per seed, one column per position -> one value per seed."""
 
 _CLOSE = 1e-9
-"""Positions that differ by less are the same."""
+"""Positions that differ by less than this are the same."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """A quantity that a claim is about: one value per seed, and its published counterpart."""
+    """A quantity that a claim is about: one value per seed, and the published value."""
 
     name: str  # what is contrasted: ``over Transition``, ``at 4 %``
     values: pd.Series[float]
-    theirs: float = float("nan")  # missing where nothing was published
+    theirs: float = float("nan")  # missing if nothing was published
 
 
 class Evidence:
-    """What a claim may look at: the computed cells of one protocol, and what was published.
+    """What a claim may use: the computed cells of one protocol, and the published values.
 
-    ``columns`` and ``theirs`` say by which column this protocol, and the published values, measure
-    a metric that a claim speaks of, where it is another than the metric itself.
+    ``columns`` and ``theirs`` say which column measures a claim's metric in this protocol and in
+    the published values, if it is not the metric itself.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Evidence:
     def published_means(
         self, experiment: str, dataset: str, method: str, metric: str = "hm"
     ) -> pd.Series[float]:
-        """Return the published means by ``x``; empty where nothing was published."""
+        """Return the published means by ``x``; empty if nothing was published."""
         key = (experiment, dataset, method, self.theirs.get(metric, metric))
         return self._means.get(key, pd.Series(dtype=float))
 
@@ -85,13 +85,13 @@ class Evidence:
             self._missing.append(what)
 
     def take_missing(self) -> list[str]:
-        """Return what was missing since this was last asked."""
+        """Return what has been missing since the last call."""
         missing, self._missing = self._missing, []
         return missing
 
 
 Draw = Callable[[Evidence], Sequence[Contrast]]
-"""What a test asks for: the contrasts that there are results for."""
+"""What a test takes: the contrasts for which there are results."""
 
 
 def below(bound: float) -> Where:
@@ -105,12 +105,12 @@ def above(bound: float) -> Where:
 
 
 def between(low: float, high: float) -> Where:
-    """Positions from a bound to another, both included."""
+    """Positions between two bounds, both included."""
     return lambda x: low - _CLOSE <= x <= high + _CLOSE
 
 
 def at(*places: float) -> Where:
-    """Positions that are named."""
+    """Only the positions named."""
     return lambda x: any(abs(x - place) < _CLOSE for place in places)
 
 
@@ -120,7 +120,7 @@ anywhere = above(-np.inf)
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number per seed; two can be subtracted, seed by seed."""
+    """One number per seed; two quantities can be subtracted, seed by seed."""
 
     read: Callable[[Evidence], Reading]
 
@@ -134,7 +134,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Line:
-    """One method's curve in one experiment: what quantities are read from.
+    """One method's curve in one experiment, from which quantities are read.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class Line:
     metric: str = "hm"
 
     def by(self, method: str) -> Line:
-        """Return the same curve of another method."""
+        """Return the same curve for another method."""
         return replace(self, method=method)
 
     def mean(self, where: Where = anywhere) -> Quantity:
@@ -163,7 +163,7 @@ class Line:
         return self._reduced(where, lambda table: table.max(axis=1) - table.min(axis=1))
 
     def slope(self, where: Where = anywhere) -> Quantity:
-        """Slope of the straight line fitted over positions."""
+        """Slope of the straight line fitted to the positions."""
 
         def fit(table: pd.DataFrame) -> pd.Series[float]:
             x = table.columns.to_numpy(dtype=float)
@@ -183,7 +183,7 @@ class Line:
 
         def read(evidence: Evidence) -> Reading:
             kept = self.positions(evidence, where)
-            whole = evidence.by_seed(*key)[kept].dropna()  # a seed counts if all cells were done
+            whole = evidence.by_seed(*key)[kept].dropna()  # a seed counts if all its cells are done
             if whole.empty:
                 evidence.note_missing(*key[:3])
                 return pd.Series(dtype=float), float("nan")
@@ -195,7 +195,7 @@ class Line:
 
 
 def contrasts(quantities: Mapping[str, Quantity]) -> Draw:
-    """Name quantities as the contrasts of a test; what was not run is left out."""
+    """Name quantities as the contrasts of a test; anything that was not run is left out."""
 
     def draw(evidence: Evidence) -> list[Contrast]:
         read = (Contrast(name, *quantity.read(evidence)) for name, quantity in quantities.items())
@@ -226,9 +226,9 @@ def together(parts: Iterable[Draw]) -> Draw:
 
 
 def best_rival(line: Line, rivals: Mapping[str, str], where: Where = anywhere) -> Draw:
-    """Contrast the best of several rivals, by its mean, with a line: rival minus line.
+    """Compare the best of several rivals, by its mean, with a line: rival minus line.
 
-    ``rivals`` says of each method what to call it.
+    ``rivals`` gives the name to show for each method.
     """
 
     def draw(evidence: Evidence) -> Sequence[Contrast]:

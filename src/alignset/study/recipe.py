@@ -1,6 +1,6 @@
-"""A recipe: everything that decides the result of a cell, in typed and named parts, without torch.
+"""A recipe: everything that decides a cell's result, in typed and named parts, without torch.
 
-A field of a part that a TOML file may leave open is None until a cell is made.
+A field that a TOML file may leave out is None until a cell is made.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ S = TypeVar("S", bound="Spec")
 
 
 class Spec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A part of a study that a TOML file describes; a key that it does not know is refused."""
+    """A part of a study that a TOML file describes; unknown keys are refused."""
 
     def over(self: S, *layers: S) -> S:
-        """Return this with what the layers say in its place, the last one first."""
+        """Return this with the values that the layers set; later layers win."""
         given = {
             name: value
             for layer in layers
@@ -54,13 +54,13 @@ class SourceSpec(Spec, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DataSpec(SourceSpec, frozen=True, kw_only=True):
-    """Which table, and what identifies its content: a hash of files, or a generator."""
+    """Which table, and what identifies its content: a hash of its files, or a generator."""
 
     content: str = ""
 
 
 class NoiseSpec(Spec, frozen=True, kw_only=True):
-    """How labels go wrong; "observed" takes those the data set itself carries."""
+    """How labels go wrong; "observed" takes the observed labels of the data set itself."""
 
     kind: Literal["by_features", "by_group", "uniform", "observed"] | None = None
     rate: Share | None = None
@@ -68,7 +68,7 @@ class NoiseSpec(Spec, frozen=True, kw_only=True):
 
 
 class ReviewSpec(Spec, frozen=True, kw_only=True):
-    """Who is reviewed, who tests and who validates: keywords of ``rows.split``."""
+    """Which rows are reviewed, test and validate: keyword arguments of ``rows.split``."""
 
     share: Share | None = None
     composition: Annotated[_Parts, Meta(description="one share per group")] | None = None
@@ -78,24 +78,24 @@ class ReviewSpec(Spec, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.composition is not None and abs(sum(self.composition) - 1) > 1e-6:
             raise ValueError(
-                f"composition must be one share per group that sum to 1, got {self.composition}."
+                f"composition must be shares that sum to 1, one per group, got {self.composition}."
             )
 
 
 class PatienceSpec(Spec, frozen=True, kw_only=True, tag_field="rule", tag="patience"):
-    """Stop after so many epochs without a new best."""
+    """Stop after this many epochs without a new best."""
 
     epochs: Whole = 10
 
 
 class BlockMeanSpec(Spec, frozen=True, kw_only=True, tag_field="rule", tag="block_mean"):
-    """Stop at the first block of epochs that is no better."""
+    """Stop at the first block of epochs without improvement."""
 
     length: Whole = 10
 
 
 class FixedLengthSpec(Spec, frozen=True, kw_only=True, tag_field="rule", tag="fixed_length"):
-    """Train as many epochs as there are."""
+    """Train for all epochs."""
 
 
 StoppingSpec = PatienceSpec | BlockMeanSpec | FixedLengthSpec
@@ -120,7 +120,7 @@ class TrainerSpec(TrainingSpec, frozen=True, kw_only=True):
 class MethodSpec(Spec, frozen=True, kw_only=True, rename={"class_": "class"}):
     """A method by its class, the version of its algorithm, and every field.
 
-    ``fully_reviewed`` trains on the problem with every label reviewed: the clean-label bound.
+    ``fully_reviewed`` trains with every label reviewed: the clean-label bound.
     """
 
     class_: str
@@ -130,7 +130,7 @@ class MethodSpec(Spec, frozen=True, kw_only=True, rename={"class_": "class"}):
 
 
 class Fitting(Spec, frozen=True, kw_only=True, omit_defaults=True):
-    """How a method is fitted: cross-fitted over A, as an ensemble of its best configs, weighted."""
+    """How a method is fitted: with folds over A, an ensemble of its best configs, or weights."""
 
     folds: Several = 1
     ensemble: Several = 1
@@ -138,7 +138,7 @@ class Fitting(Spec, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RangeSpec(Spec, frozen=True, kw_only=True, omit_defaults=True):
-    """Where random search looks for one hyperparameter: one of three."""
+    """Where random search looks for one hyperparameter, in one of three forms."""
 
     log_uniform: tuple[float, float] | None = None
     uniform: tuple[float, float] | None = None
@@ -146,11 +146,11 @@ class RangeSpec(Spec, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         if [self.log_uniform, self.uniform, self.choice].count(None) != 2:
-            raise ValueError("a range is one of log_uniform, uniform and choice.")
+            raise ValueError("a range must be one of log_uniform, uniform and choice.")
 
 
 class SearchSpec(Spec, frozen=True, kw_only=True):
-    """Random search: ``configs`` drawn from the space, less what is fixed."""
+    """Random search: ``configs`` drawn from the space, except for what is fixed."""
 
     space: dict[str, RangeSpec] = msgspec.field(default_factory=dict)
     configs: Whole = 1
@@ -159,7 +159,7 @@ class SearchSpec(Spec, frozen=True, kw_only=True):
 
 
 class Recipe(Spec, frozen=True, kw_only=True):
-    """Everything that decides a cell's result, from which workers build data, method and trainer.
+    """Everything that decides a cell's result; workers build data, method and trainer from it.
 
     With ``redraw`` the seed decides data, noise and split; otherwise only the split.
     """

@@ -25,11 +25,11 @@ METRICS = {
     "brier": "Brier score",
     "calibration_error": "calibration error",
 }
-"""What is measured on the test rows of every cell -> how a reader is told its name; ``aueoc`` and
+"""What is measured on the test rows of every cell -> the name shown to readers; ``aueoc`` and
 ``hm`` are the paper's."""
 
 IDENTITY = ("experiment", "protocol", "dataset", "method", "x_name", "x", "seed")
-"""What a row of the table of results is known by."""
+"""What identifies a row in the table of results."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +39,14 @@ class Cell:
     Parameters
     ----------
     experiment, protocol, dataset, method, x_name : str
-        Names it is reported under.
+        The names under which it is reported.
     x : float
-        Its place on the horizontal axis.
+        Its position on the horizontal axis.
     seed : int
         Number of the replication.
     recipe : Recipe
-        Everything that decides the result: workers build data, method and trainer from it and
-        from nothing else, so the key cannot leave anything out.
+        Everything that decides the result: workers build data, method and trainer only from it,
+        so the key cannot leave anything out.
 
     Examples
     --------
@@ -72,12 +72,12 @@ class Cell:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What a row of the table of results is known by."""
+        """What identifies its row in the table of results."""
         return tuple(getattr(self, name) for name in IDENTITY)
 
     @property
     def replicas(self) -> int:
-        """Number of trainings the cell takes."""
+        """Number of replicas that the cell trains."""
         return self.recipe.search.configs * self.recipe.fitting.folds
 
     def __str__(self) -> str:
@@ -87,10 +87,10 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What became of a cell: why it failed, or its ``METRICS`` on the test rows.
+    """The outcome of a cell: why it failed, or its ``METRICS`` on the test rows.
 
-    ``config`` was chosen on the validation rows, where it has ``score``; ``epochs`` were trained
-    in each stage; ``seconds`` are the cell's share of the time its cohort took.
+    ``config`` was chosen on the validation rows, where it has the score ``score``; ``epochs`` were
+    trained in each stage; ``seconds`` is the cell's share of its cohort's time.
     """
 
     cell: Cell
@@ -104,5 +104,5 @@ class Record:
 
 
 def as_json(value: Any) -> str:
-    """Write records and plain data as JSON in one canonical way; what is not finite is null."""
+    """Write records and plain data as canonical JSON; numbers that are not finite become null."""
     return msgspec.json.encode(value, order="deterministic").decode()

@@ -1,4 +1,4 @@
-"""The page that lays a store's results beside a publication's."""
+"""The page that compares a store's results with a publication's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HOW_TO_READ = (
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Results, and the publication they are held against.
+    """Results, and the publication they are compared with.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ class Reproduction:
 
     @cached_property
     def displays(self) -> list[Display]:
-        """Every picture of the page, in its order."""
+        """Every figure of the page, in order."""
         return [display for section in self._figure_sections for display in section.displays]
 
     @cached_property
     def judged(self) -> list[JudgedClaim]:
-        """Every claim, judged under every protocol that has results for it."""
+        """Every claim, judged for every protocol that has results for it."""
         pub, measured = self.publication, self.publication.measured_by
         evidence = {
             str(p): Evidence(here, self.published, measured.get(str(p), {}), pub.published_by)
@@ -214,7 +214,7 @@ def _has(cells: pd.DataFrame, column: str) -> bool:
 
 
 def _provenance(cells: pd.DataFrame) -> list[tuple[str, str]]:
-    """Tell what the store remembers of the run itself."""
+    """Return what the store knows about the run itself."""
     facts = [
         ("Cells", f"{len(done(cells))} computed, {len(failed(cells))} failed"),
         ("Seeds", _seeds(cells["seed"])),
@@ -236,7 +236,7 @@ def _blocks(cells: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
 
 
 def _plain(experiment: str, cells: pd.DataFrame) -> FigureSpec:
-    """Show an experiment nobody described."""
+    """Describe an experiment that the publication does not describe."""
     metrics = tuple(metric for metric in ("hm", "auroc", "aueoc") if _has(cells, metric))
     title = experiment.replace("_", " ").capitalize()
     return FigureSpec(experiment, title, Axis(str(cells["x_name"].iloc[0])), metrics=metrics)
@@ -250,7 +250,7 @@ def _seeds(seeds: pd.Series[int]) -> str:
 
 
 def save_figures(displays: Sequence[Display]) -> Mapping[str, str]:
-    """Return the name of a file -> its content, for every picture and its numbers."""
+    """Return file name -> content, for every figure and its numbers."""
     saved: dict[str, str] = {}
     for display in displays:
         saved[f"{display.name}.svg"] = display.svg()

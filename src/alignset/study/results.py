@@ -1,4 +1,4 @@
-"""The table of cells a report reads: checked, summarised over seeds, and compared in pairs."""
+"""The table of cells that a report reads: checked, summarised over seeds and compared in pairs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ALPHA = 0.05
 """Level of every test, after Holm's correction."""
 
 KEY = tuple(name for name in IDENTITY if name != "x_name")
-"""What tells one cell from another."""
+"""The columns that distinguish one cell from another."""
 
 COLUMNS = (*KEY, "x_name", "status", "reason")
-"""What every row says besides its metrics."""
+"""The columns that every row has besides its metrics."""
 
 
 def check_results(frame: pd.DataFrame) -> pd.DataFrame:
@@ -28,7 +28,7 @@ def check_results(frame: pd.DataFrame) -> pd.DataFrame:
     if missing:
         raise ValueError(f"the results have no column {', '.join(missing)}; they need {COLUMNS}.")
     if frame.empty:
-        raise ValueError("the results hold no cell; run an experiment into the store first.")
+        raise ValueError("the results hold no cells; run an experiment into the store first.")
     cells = frame.copy()
     cells["x"] = cells["x"].astype(float).round(9)
     cells = cells.sort_values(list(KEY), kind="stable", ignore_index=True)
@@ -36,8 +36,8 @@ def check_results(frame: pd.DataFrame) -> pd.DataFrame:
     if len(twice):
         first = ", ".join(f"{name} {twice.iloc[0][name]}" for name in KEY)
         raise ValueError(
-            f"{len(twice)} rows share their cell with another, first {first}; report one run of "
-            "an experiment at a time, from a store of its own."
+            f"{len(twice)} rows share their cell with another row, first {first}; report one run "
+            "of an experiment at a time, from its own store."
         )
     return cells
 
@@ -48,14 +48,14 @@ def done(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def failed(cells: pd.DataFrame) -> pd.DataFrame:
-    """Keep the cells that were not."""
+    """Keep the cells that failed."""
     return cells[cells["status"] != "done"]
 
 
 def summarise(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Mean, SD and number of seeds of one metric, per method and ``x``.
 
-    The SD is the population's, as the published ones are; it is missing for a single seed.
+    The SD is that of the population, like the published SDs; it is missing for a single seed.
     """
     groups = cells.dropna(subset=metric).groupby(["method", "x"], sort=True)[metric]
     table = groups.agg(n="size", mean="mean", sd=lambda v: float(np.std(v.to_numpy())))
@@ -65,11 +65,11 @@ def summarise(cells: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Paired:
-    """Differences of one pair of things over seeds: mean, 95 % interval, two tests.
+    """Paired differences over seeds: mean, 95 % interval, two tests.
 
-    ``p`` is of the paired t test. ``p_wilcoxon``, of the signed-rank test, stands beside it as a
-    check and decides nothing: with ten seeds it cannot fall below 2/1024, so after a correction
-    for thirty comparisons it could never reject.
+    ``p`` is from the paired t test. ``p_wilcoxon``, from the signed-rank test, is only a check and
+    decides nothing: with ten seeds it cannot fall below 2/1024, so after a correction for thirty
+    comparisons it could never reject.
     """
 
     n: int
@@ -111,7 +111,7 @@ def paired(differences: Iterable[float]) -> Paired:
 
 
 def holm(p: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Adjust p-values for their number by Holm's step-down; missing ones stay and do not count."""
+    """Adjust p-values for their number by Holm's method; missing ones stay and do not count."""
     values = np.asarray(p, dtype=float)
     adjusted = np.full(len(values), np.nan)
     known = np.flatnonzero(np.isfinite(values))

@@ -1,4 +1,4 @@
-"""How contrasts over seeds become holds, fails or undecided."""
+"""How contrasts over seeds decide whether a claim holds, fails or is undecided."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from alignset.study.quantities import Contrast
 from alignset.study.results import ALPHA, Paired, holm, paired
 
 Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
-"""Which contrasts are shown to go a claim's way, and which against it."""
+"""Which contrasts are shown to support a claim, and which to contradict it."""
 
 
 class Standing(StrEnum):
-    """What becomes of a claim."""
+    """Whether a claim holds."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -28,7 +28,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule makes of its contrasts, and the weakest of them."""
+    """What a rule concludes from its contrasts, and the weakest of them."""
 
     state: Standing
     explanation: str
@@ -41,27 +41,27 @@ class Rule(ABC):
     """Judges a family of contrasts; tests are paired t tests, Holm-corrected over the family."""
 
     words: ClassVar[tuple[str, str, str]]
-    """What it means for a contrast to hold, to fail and to be undecided; fields are filled in."""
+    """How to say that a contrast holds, fails or is undecided; fields are filled in."""
 
     counted: ClassVar[Standing] = Standing.HOLDS
-    """The state whose number is told."""
+    """The state whose count is reported."""
 
     @abstractmethod
     def shown(self, found: Sequence[Paired]) -> Shown:
-        """Test every contrast both ways."""
+        """Test every contrast in both directions."""
 
     def combine(self, states: Sequence[Standing]) -> Standing:
-        """Join the contrasts: all must hold, and one that fails sinks the claim."""
+        """Combine the contrasts: all must hold, and one that fails makes the claim fail."""
         if Standing.FAILS in states:
             return Standing.FAILS
         return Standing.UNDECIDED if Standing.UNDECIDED in states else Standing.HOLDS
 
     def strength(self, found: Paired) -> float:
-        """Tell how far a contrast is from failing, to name the weakest."""
+        """Return how far a contrast is from failing, to find the weakest."""
         return found.mean
 
     def judge(self, contrasts: Sequence[Contrast]) -> Finding:
-        """Test every contrast and join them."""
+        """Test every contrast and combine the results."""
         found = [paired(c.values) for c in contrasts]
         states = [
             Standing.HOLDS if good else Standing.FAILS if bad else Standing.UNDECIDED
@@ -90,7 +90,7 @@ def _two_sided(found: Sequence[Paired]) -> tuple[NDArray[np.float64], NDArray[np
 
 @dataclass(frozen=True)
 class Greater(Rule):
-    """Contrasts, or a share of them, are above zero; one significantly below it fails."""
+    """Contrasts, or a share of them, are above zero; one significantly below zero fails."""
 
     words = (
         *("significantly above zero", "significantly below zero"),
@@ -104,7 +104,7 @@ class Greater(Rule):
         return (p < ALPHA) & (mean > 0), (p < ALPHA) & (mean <= 0)
 
     def combine(self, states: Sequence[Standing]) -> Standing:
-        """Join the contrasts, allowing for the share."""
+        """Combine the contrasts, allowing for the share."""
         if Standing.FAILS in states and self.share == 1:
             return Standing.FAILS
         if states.count(Standing.HOLDS) >= self.share * len(states):
@@ -130,10 +130,10 @@ class NeverBelow(Rule):
 
 @dataclass(frozen=True)
 class LosesLess(Rule):
-    """Contrasts are above minus a margin: what is lost is too little to notice.
+    """Contrasts are above minus a margin: the loss is too small to matter.
 
-    Every contrast must be shown to, so its own test needs no correction; to fail, one must be
-    shown to lose more than the margin, corrected for their number.
+    This must be shown for every contrast, so each test needs no correction; to fail, one must be
+    shown to lose more than the margin, corrected for the number of contrasts.
     """
 
     words = (
@@ -165,5 +165,5 @@ class Within(Rule):
         return inside, holm([2 * min(f.p_below(-m), f.p_above(m)) for f in found]) < ALPHA
 
     def strength(self, found: Paired) -> float:
-        """Tell how close to zero a contrast is."""
+        """Return how close to zero a contrast is."""
         return -abs(found.mean)

@@ -19,7 +19,7 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did: cells trained now, had already, failed in all, and data sets left out.
+    """What a run did: cells trained now, already there, failed in total, and data sets skipped.
 
     Examples
     --------
@@ -63,17 +63,17 @@ def run(
     engine : Engine, optional
         ``Local(jobs)``, the default, or ``Dask(address)``.
     progress : Progress, optional
-        Called with ("training", replicas trained, replicas there are to train).
+        Called with ("training", replicas trained, replicas to train).
     say : callable, optional
-        Called with a line on each data set that is skipped and each cell that fails.
+        Called with a line about each data set that is skipped and each cell that fails.
     quick : bool, default=False
         2 seeds, 4 configs, at most 3 settings of each experiment.
     replicas : int, optional
-        Trained together and saved together; by default 200 on a CPU and 2 000 on a GPU.
+        Replicas to train and save together; by default 200 on a CPU and 2 000 on a GPU.
     retry : bool, default=False
         Train failed cells again; otherwise a failure is a result.
     replace : bool, default=False
-        Drop rows of the same name that were made with other settings, instead of refusing.
+        Drop rows of the same name that were made with different settings, instead of refusing.
 
     Returns
     -------
@@ -131,5 +131,5 @@ def _refuse_strangers(store: Store, cells: Sequence[Cell], replace: bool) -> Non
         raise ValueError(
             f"{store.path} has {found} of these {len(cells)} cells, made with other settings "
             "(another number of configs, other ranges, another version of alignset); use another "
-            "store, or let them be replaced (--replace)."
+            "store, or replace them (--replace)."
         )

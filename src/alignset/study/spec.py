@@ -29,7 +29,7 @@ Ranges = dict[str, RangeSpec]
 
 
 class Conditions(Spec, frozen=True, kw_only=True):
-    """What may differ from setting to setting, or hold at all of them."""
+    """What may differ from setting to setting, or be the same for all of them."""
 
     noise: NoiseSpec = NoiseSpec()
     review: ReviewSpec = ReviewSpec()
@@ -37,14 +37,14 @@ class Conditions(Spec, frozen=True, kw_only=True):
 
 
 class Setting(Conditions, frozen=True, kw_only=True):
-    """One place on the horizontal axis, and what is different there."""
+    """One position on the horizontal axis, and what is different there."""
 
     x: float = 0.0
     methods: tuple[str, ...] = ()
 
 
 class GridSettings(Conditions, frozen=True, kw_only=True):
-    """What the file of an experiment says about the grid itself."""
+    """What an experiment's file says about the grid itself."""
 
     name: str
     title: str = ""
@@ -55,7 +55,7 @@ class GridSettings(Conditions, frozen=True, kw_only=True):
 
 
 class GridFile(GridSettings, frozen=True, kw_only=True):
-    """The whole file of an experiment."""
+    """An experiment's whole file."""
 
     protocol: str
     space: str = ""
@@ -68,16 +68,16 @@ class Experiment(GridSettings, frozen=True, kw_only=True):
     Parameters
     ----------
     name, title : str
-        Name in the store, and for people.
+        Its name in the store, and its title for readers.
     datasets, methods : tuple of str
-        Names the protocol knows.
+        Names that the protocol knows.
     seeds, configs : int
         Replications, and configs tried in each.
     x_name : str
         Name of the horizontal axis.
     settings : tuple of Setting
     noise, review, config : NoiseSpec, ReviewSpec, dict
-        What holds at every setting.
+        What is the same for every setting.
     protocol : Protocol
     spaces : dict of str to dict
         Data set -> method -> ranges.
@@ -112,11 +112,11 @@ class Experiment(GridSettings, frozen=True, kw_only=True):
 
     @property
     def every_method(self) -> tuple[str, ...]:
-        """Every method that is trained somewhere, in their order."""
+        """Every method that is trained somewhere, in order."""
         return tuple(dict.fromkeys([*self.methods, *(m for s in self.settings for m in s.methods)]))
 
     def quick(self) -> Experiment:
-        """Return the same with 2 seeds, 4 configs and at most 3 settings: first, middle, last.
+        """Return it with 2 seeds, 4 configs and at most 3 settings: the first, middle and last.
 
         Settings that differ in the method are all kept.
         """
@@ -127,14 +127,14 @@ class Experiment(GridSettings, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, seeds=seeds, configs=configs, settings=settings)
 
     def ranges(self, dataset: str, method: str) -> Ranges:
-        """Where random search looks for a method on a data set: its own ranges before all's."""
+        """Where random search looks for a method on a data set; its own ranges override ``all``."""
         spaces = self.spaces.get(dataset, {})
         own = {**spaces.get(EVERY_METHOD, {}), **spaces.get(method, {})}
         return own or describe_space(self.protocol.method(method).method.class_)
 
 
 class SpecEntry(Spec, frozen=True, kw_only=True):
-    """One experiment of a file of several."""
+    """One experiment in a file of several."""
 
     file: str
     protocol: str | None = None
@@ -155,8 +155,8 @@ def load_experiments(
     ----------
     path : path
     protocol : str, optional
-        Use this protocol of the file's protocol file instead of the one it names. In a file
-        of several, keep those alone that ask for it.
+        Use this protocol of the file's protocol file instead of the one it names. From a file of
+        several experiments, keep only those that ask for it.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def load_experiment(path: str | PathLike[str], *, protocol: str | None = None) -
 
 
 def _read_space(path: Path, protocol: str, section: str) -> dict[str, Ranges]:
-    """Read ``[PROTOCOL.SECTION]``: method, or ``all``, -> hyperparameter -> range."""
+    """Read ``[PROTOCOL.SECTION]``: method (or ``all``) -> hyperparameter -> range."""
     table, where = read_toml(path), str(path)
     for part in (protocol, section):
         if part not in table:

@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS cells (
     UNIQUE (experiment, protocol, dataset, method, x_name, x, seed)
 )"""
 _NAMED = len(("key", *IDENTITY, "setting"))
-"""Columns that say which cell it is; the others say what became of it."""
+"""Columns that say which cell it is; the others hold its result."""
 
 
 class Store:
@@ -37,7 +37,7 @@ class Store:
     Parameters
     ----------
     path : path
-        The file; it is made, with its folder, when it is first written to.
+        The file; it is created, with its folder, when first written to.
 
     Examples
     --------
@@ -77,11 +77,11 @@ class Store:
             connection.executemany(sql, rows)
 
     def statuses(self) -> dict[str, str]:
-        """Key -> "done" or "failed", of every cell."""
+        """Key -> "done" or "failed", for every cell."""
         return dict(self._select("SELECT key, status FROM cells"))
 
     def strangers(self, cells: Iterable[Cell]) -> int:
-        """Count rows that bear the name of one of ``cells`` but were made with other settings."""
+        """Count rows that have the name of one of ``cells`` but were made with other settings."""
         found = self._select(f"SELECT key, {', '.join(IDENTITY)} FROM cells")
         keys = {tuple(row[1:]): row[0] for row in found}
         return sum(keys.get(cell.identity, cell.key) != cell.key for cell in cells)
@@ -89,7 +89,7 @@ class Store:
     def frame(self) -> pd.DataFrame:
         """Return one row per cell, the metrics as columns; NaN where the cell failed."""
         if not self.path.exists():
-            raise FileNotFoundError(f"{self.path} does not exist; `alignset run` makes it.")
+            raise FileNotFoundError(f"{self.path} does not exist; `alignset run` creates it.")
         with self._connection() as connection:
             order = ", ".join(IDENTITY)
             table = pd.read_sql_query(f"SELECT * FROM cells ORDER BY {order}", connection)
@@ -116,7 +116,7 @@ class Store:
         self.summary().round({"mean": 5, "sd": 5}).to_csv(path, index=False, lineterminator="\n")
 
     def _select(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return rows, none from a file that is not there or was only just made."""
+        """Return rows, or none if the file does not exist or was only just created."""
         if not self.path.exists():
             return []
         with self._connection(reading=True) as connection:
@@ -140,7 +140,7 @@ class Store:
             raise ValueError(f"{self.path} is not a store of results: {error}.") from None
 
     def _format(self, connection: sqlite3.Connection) -> int:
-        """Return the format of the file, 0 if it is empty; refuse another one than ours."""
+        """Return the format of the file, 0 if it is empty; refuse any format but ours."""
         found = int(connection.execute("PRAGMA user_version").fetchone()[0])
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if found != _FORMAT and (found or tables):

@@ -1,4 +1,4 @@
-"""Read TOML as typed records: an error names the file, the key and what would be accepted."""
+"""Read TOML as typed records: an error names the file, the key and what is accepted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def convert(values: Any, kind: type[T], file: Path, *place: str) -> T:
-    """Make a record of a TOML table; ``place`` is its dotted name, or the names that lead to it.
+    """Make a record from a TOML table; ``place`` is its dotted name, or the names that lead to it.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def convert(values: Any, kind: type[T], file: Path, *place: str) -> T:
 
 
 def _explain(value: Any, kind: Any, place: tuple[str, ...], said: str) -> str:
-    """Say what is wrong of the innermost value that is; msgspec alone knows no key of a dict."""
+    """Say what is wrong with the innermost bad value; msgspec does not name the keys of a dict."""
     parts = _parts(kind, value)
     if parts is None:
         *table, key = place
@@ -71,13 +71,13 @@ def _explain(value: Any, kind: Any, place: tuple[str, ...], said: str) -> str:
 
 
 def _parts(kind: Any, value: Any) -> dict[str, tuple[Any, bool]] | None:
-    """Return type and necessity of the keys a table of this kind has; None of what is no table."""
+    """Return a table's keys: their types and whether they are required; None if not a table."""
     if not isinstance(value, Mapping):
         return None
     if get_origin(kind) is dict:
         return dict.fromkeys(value, (get_args(kind)[1], False))
     kind, *others = _members(kind)
-    if others:  # told apart by what one key says
+    if others:  # one key tells them apart
         field = kind.__struct_config__.tag_field
         tags = {k.__struct_config__.tag: k for k in (kind, *others)}
         own = _parts(tags[value[field]], value) if value.get(field) in tags else {}
@@ -91,7 +91,7 @@ def _parts(kind: Any, value: Any) -> dict[str, tuple[Any, bool]] | None:
 
 
 def _members(kind: Any) -> list[Any]:
-    """Return what a type may be besides None, which TOML cannot say."""
+    """Return what a type may be besides None, which TOML cannot express."""
     if get_origin(kind) in (Union, UnionType):
         return [member for member in get_args(kind) if member is not NoneType]
     return [kind]

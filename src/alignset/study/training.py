@@ -1,4 +1,4 @@
-"""Train one cohort and measure it: from recipes to records, wherever the cohort is sent."""
+"""Train and measure one cohort, from recipes to records, wherever it is sent."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def train_cohort(
 ) -> list[Record]:
     """Train cells of one kind together and return one record each, in their order.
 
-    A cell that cannot be built (a review too small for a method, say) or that diverges is
-    recorded as failed; the others go on.
+    A cell that cannot be built (say, because the review is too small for a method) or that
+    diverges is recorded as failed; the others continue.
     """
     start = time.perf_counter()
     counter = counter or Counter(None, "training", 0)
@@ -82,7 +82,7 @@ def train_cohort(
             return Record(cell, "failed", failed[key])
         return _record(cell, folds[key][0], tests[key], found[key], trainer)
 
-    # the metrics of many test rows take their time; each thread is one of torch's own
+    # metrics on many test rows are slow: compute them in threads, with one torch thread in each
     with ThreadPoolExecutor(n_jobs, initializer=torch.set_num_threads, initargs=(1,)) as pool:
         records = list(pool.map(record, cells))
     seconds = (time.perf_counter() - start) / len(cells)
@@ -90,7 +90,7 @@ def train_cohort(
 
 
 def build_trainer(spec: TrainerSpec, device: str, n_jobs: int | None) -> Trainer:
-    """Make a trainer of a recipe's."""
+    """Make the trainer that a recipe describes."""
     stopping = msgspec.to_builtins(spec.stopping)
     return Trainer(
         hidden=spec.hidden,
@@ -105,7 +105,7 @@ def build_trainer(spec: TrainerSpec, device: str, n_jobs: int | None) -> Trainer
 
 
 def divide_cell(recipe: Recipe, method: Method) -> tuple[list[Problem], Part]:
-    """Divide a cell's rows as the estimator would, and return its test rows beside."""
+    """Divide a cell's rows as the estimator would, and return them with its test rows."""
     whole, clean = build_problem(recipe), recipe.method.fully_reviewed
     rows = whole.train
     if clean:
@@ -137,7 +137,7 @@ def _record(cell: Cell, problem: Problem, test: Part, found: Found, trainer: Tra
 
 
 def _empty_cell(test: Part, problem: Problem) -> str:
-    """Say which group lacks which class among the test rows, for then no AUEOC is defined."""
+    """Say which group lacks which class among the test rows, which leaves AUEOC undefined."""
     for g in range(problem.n_groups):
         for k in range(problem.n_classes):
             if not ((test.group == g) & (test.y_true == k)).any():
@@ -146,10 +146,10 @@ def _empty_cell(test: Part, problem: Problem) -> str:
 
 
 def _divergence(cell: Cell, problem: Problem, found: Found, trainer: Trainer) -> str:
-    """Say why a cell has no result, if it has none.
+    """Say why a cell has no result, if that is so.
 
-    Early stopping returns the untrained network if every epoch was NaN. A network that really
-    never got better comes back untrained too, so the training is repeated without stopping.
+    Early stopping returns the untrained network if every epoch was NaN. A network that never
+    improved also comes back untrained, so the training is repeated without stopping.
     """
     n, first = cell.recipe.search.configs, int(found.kept[0])
     if not np.isfinite(found.score[first]):

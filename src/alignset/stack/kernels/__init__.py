@@ -1,8 +1,8 @@
-"""The few computations that training spends its time in, behind one seam.
+"""The few computations on which training spends its time, behind one interface.
 
-:func:`on` picks who does them: Triton on a GPU, C on a CPU where it has been compiled, else torch.
-Whoever computes, the results agree to rounding, not in every bit. So the first use of a CPU decides
-for the life of the process, and two fits of one process give the same bits (decision 16).
+:func:`on` picks the kernels: Triton on a GPU, C on a CPU if it has been compiled, or else torch.
+Their results agree up to rounding, but not in every bit. So the first use of a CPU decides for the
+life of the process, and two fits in one process give the same bits (decision 16).
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ Tensors = Sequence[Tensor]
 Weights = dict[str, Tensor]
 Blocks = Sequence["Block"]
 AdamStep = Callable[[Weights, Tensor], None]
-"""Takes gradients, which it uses up, and the number of the step."""
+"""Takes gradients, which it overwrites, and the number of the step."""
 PullBack = Callable[[Tensor, tuple[bool, ...]], tuple[Tensor | None, ...]]
-"""Takes the gradient of the logits, and which blocks want one; gives one per block and weight."""
+"""Takes the logits' gradient and which blocks need one; returns one per block and weight."""
 
 _log = logging.getLogger("alignset")
 _deciding = threading.Lock()
 
 
 class Kernels(Protocol):
-    """What is computed fast: Q problems, C replicas of each, B rows, D features, H or U units."""
+    """The fast computations: Q problems, C replicas of each, B rows, D features, H or U units."""
 
     def mlp(
         self, last_relu: bool, blocks: Blocks, flat: Tensors, keep: bool = True
     ) -> tuple[Tensor, PullBack]:
-        """Return the logits (Q, C, K, B) and, if asked to ``keep`` it, the way back."""
+        """Return the logits (Q, C, K, B) and, with ``keep``, the backward pass."""
 
     def hidden(self, last_relu: bool, blocks: Blocks, flat: Tensors) -> list[Tensor]:
         """Return every hidden layer (Q, C, H, B)."""
@@ -63,12 +63,12 @@ class Kernels(Protocol):
         """log(1 + exp(z)) - target z per row, of logits (..., B)."""
 
     def weighted_sums(self, values: Tensor, weight: Tensor) -> Tensor:
-        """Sum (..., B) over rows, by weights (..., G, B)."""
+        """Sum (..., B) over rows, with weights (..., G, B)."""
 
     def adam(
         self, params: Weights, first: Weights, second: Weights, lr: Tensor, l2: Tensor
     ) -> AdamStep:
-        """Return what takes a step of Adam."""
+        """Return a function that takes a step of Adam."""
 
     def sparse_product(self, columns: list[Any], wide: Tensor, out: Tensor) -> None:
         """``out`` (Q, U, B) += (x ``wide``)^T, for weights (Q, D, U)."""
@@ -94,7 +94,7 @@ def on(where: device) -> Kernels:
 
 
 def which(where: str = "cpu") -> str:
-    """Say whose kernels compute on a device: "c", "triton" or "torch"."""
+    """Say which kernels compute on a device: "c", "triton" or "torch"."""
     return type(on(device(where))).__name__.lower()
 
 
@@ -115,7 +115,7 @@ def _decided() -> Kernels:
             return _TORCH
         kernels = C(path)
     except (OSError, RuntimeError, subprocess.SubprocessError) as reason:  # no home: RuntimeError
-        # nothing is lost but speed; only who asked for C is told aloud
+        # only speed is lost, so only users who asked for C are warned
         _log.log(logging.WARNING if wish == "1" else logging.INFO, "kernels: torch; %s", reason)
         return _TORCH
     _log.info("kernels: C, from %s", path)

@@ -1,6 +1,6 @@
-"""Compile the C kernels into one file that belongs to this machine, and find it again.
+"""Compile the C kernels into one file for this machine, and find it again.
 
-Needs the standard library alone: the wheel's build hook runs this file before the package is
+This needs only the standard library: the wheel's build hook runs this file before the package is
 installed, and so does the process that compiles in the background.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-# what each does to rounding: decision 16
+# decision 16 says what each does to rounding
 FLAGS = (
     "-O3 -march=native -std=c11 -shared -fPIC -fno-math-errno -fno-trapping-math "
     "-fno-signed-zeros -fassociative-math -ffp-contract=fast -funroll-loops"
@@ -36,7 +36,7 @@ def find() -> Path | None:
 
 
 def compiled(flags: str = FLAGS) -> Path:
-    """Return the file compiled with these flags from the cache folder, compiling it if need be."""
+    """Return the file compiled with these flags in the cache folder; compile it if necessary."""
     folder, name = _private_folder(), f"kernels-{_key(flags)}.so"
     target = folder / name
     if not target.exists():
@@ -45,13 +45,13 @@ def compiled(flags: str = FLAGS) -> Path:
             made = Path(part, name)
             command = [*_compiler(), *flags.split(), *_defines(), *sources, "-o", str(made), "-lm"]
             subprocess.run(command, check=True, capture_output=True, timeout=300)
-            os.replace(made, target)  # two processes may do this at once: both write the same
+            os.replace(made, target)  # if two processes do this at once, both write the same
     return target
 
 
 def in_background() -> None:
-    """Compile in a process of its own, which outlives this one if need be."""
-    _compiler()  # raises where there is none
+    """Compile in a separate process, which may outlive this one."""
+    _compiler()  # raises if there is none
     command = [sys.executable, "-I", str(HERE / "build.py")]
     alone = {"capture_output": True, "start_new_session": True}
     # the thread only waits: a process that nobody waits for stays a zombie
@@ -73,7 +73,7 @@ def _defines() -> list[str]:
 
 
 def _key(flags: str) -> str:
-    """Return a name for the result; the same code for another processor has another name."""
+    """Return a name for the result; the same code has a different name on another processor."""
     digest = hashlib.sha256(" ".join([flags, *_defines(), sysconfig.get_platform()]).encode())
     for source in sorted(HERE.glob("*.c")):
         digest.update(source.read_bytes())
@@ -104,7 +104,7 @@ def _private_folder() -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     state = folder.stat()
     if hasattr(os, "getuid") and (state.st_uid != os.getuid() or state.st_mode & 0o022):
-        raise OSError(f"{folder} can be written to by others; it must be yours alone")
+        raise OSError(f"{folder} can be written to by others; only you may have write access")
     return folder
 
 

@@ -1,7 +1,7 @@
-"""Kernels in C on a CPU, in single precision; whatever does not fit is left to torch.
+"""Kernels in C on a CPU, in single precision; anything they cannot do is left to torch.
 
-Loops in C do not hold Python's lock, so two threads really use two cores. A replica is computed on
-its own, so its bits do not depend on what it is stacked with.
+Loops in C do not hold Python's lock, so two threads really use two cores. Each replica is computed
+separately, so its bits do not depend on what it is stacked with.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from alignset.stack.kernels import AdamStep, Blocks, PullBack, Tensors, Weights
 
 PANEL = 500
-"""Rows whose gradients are summed in one go, at least; more rows are cut evenly into panels."""
+"""Fewest rows whose gradients are summed in one go; more rows are cut evenly into panels."""
 
 MIN_WORK = 1 << 24
-"""Multiplications from which handing out pieces pays where threads are to be had."""
+"""Multiplications above which it pays to hand out pieces to threads, if there are any."""
 
 MAX_INPUTS = 2048
-"""From about this many features on the matrix library is as fast, and needs no packed copy."""
+"""Above about this many features the matrix library is as fast, and needs no packed copy."""
 
 
 class C(Torch):
@@ -68,7 +68,7 @@ class C(Torch):
             self.call("forward", s, pieces[i], x, weights, kept or layers, len(kept), top, logits)
 
         def pull_back(grad: Tensor, wanted: tuple[bool, ...]) -> tuple[Tensor | None, ...]:
-            del wanted  # a gradient into the inputs is torch's work
+            del wanted  # gradients with respect to the inputs are left to torch
             total = self._weight_grads(s, panels, (x, weights, kept, grad.contiguous()))
             first = torch.split(total[0], widths, -1) if n > 1 else total[:1]
             return *[None] * n, *(part.contiguous() for part in first), *total[1:]
@@ -136,7 +136,7 @@ class C(Torch):
         table, owner = _table(params, first, second)
         within = table[:, 1].copy()
         ends = np.cumsum(table[:, 5] - table[:, 4])
-        # small ones go together: handing out a piece costs more than they do
+        # small ones go together: handing out a piece costs more than the work itself
         cuts = [0, *(np.flatnonzero(np.diff(ends // constants.PIECE, append=-1)) + 1).tolist()]
 
         def step(grads: Weights, number: Tensor) -> None:
@@ -268,7 +268,7 @@ def _can_run(blocks: Blocks, flat: Tensors) -> bool:
 
 
 def _rowwise(values: Tensor, shared: Tensor, dims: tuple[int, int]) -> bool:
-    """Tell whether values (Q, C, .., B) go with a constant (Q, 1 or C, .., B)."""
+    """Tell whether values (Q, C, .., B) match a constant (Q, 1 or C, .., B)."""
     return (
         (values.dim(), shared.dim()) == dims
         and _fits(values, shared)
@@ -290,7 +290,7 @@ def _table(params: Weights, first: Weights, second: Weights) -> tuple[NDArray[np
     table, owner = [], []
     for number, (name, p) in enumerate(params.items()):
         (q, c), apart = p.shape[:2], not p.is_contiguous()
-        # by feature, replicas take turns within a problem; else each is one run of weights
+        # by feature, replicas alternate within a problem; otherwise each is one run of weights
         run, in_turn = (p.shape[2], c) if apart else (p[0, 0].numel(), q * c)
         size = p[0].numel() if apart else p.numel()
         for i in range(p.numel() // size):

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from alignset.stack.kernels import AdamStep, Blocks, PullBack, Tensors, Weights
 
 MIN_WORK = 1 << 26
-"""Multiplications from which a product is cut: below, handing out pieces costs what it saves."""
+"""Multiplications above which a product is cut; below, handing out pieces costs what it saves."""
 
 
 class Torch:
-    """What others are held against, and what they leave to it."""
+    """The reference for the other kernels, which leave to it what they cannot do."""
 
     def mlp(
         self, last_relu: bool, blocks: Blocks, flat: Tensors, keep: bool = True
     ) -> tuple[Tensor, PullBack]:
         # autograd over separate operations would keep the pre-activations and mask twice; here the
-        # post-activation is the only thing kept, and ReLU's mask is read off it
+        # post-activation is the only thing kept, and ReLU's mask is derived from it
         del keep
         layers, n = self.hidden(last_relu, blocks, flat), len(blocks)
         q, c, k, _ = flat[-2].shape
@@ -121,7 +121,7 @@ class Torch:
 
 
 def add_products(weights: Tensors, blocks: Blocks, out: Tensor, bias: Tensor | None = None) -> None:
-    """W x + b into ``out`` (Q, C, H, B), one wide product where all replicas share x."""
+    """W x + b into ``out`` (Q, C, H, B), in one wide product if all replicas share x."""
     for i, (weight, block) in enumerate(zip(weights, blocks, strict=True)):
         if not isinstance(block, Tensor):
             if i == 0 and bias is not None:
@@ -137,9 +137,9 @@ def add_products(weights: Tensors, blocks: Blocks, out: Tensor, bias: Tensor | N
 
 
 def _laid_out(block: Tensor, shape: tuple[int, ...]) -> tuple[tuple[int, int], Tensor]:
-    """Return how units of (Q, C, H, ...) stand in a product, and x as (batch, B, D).
+    """Return how units of (Q, C, H, ...) are arranged in a product, and x as (batch, B, D).
 
-    Slots of a problem row stand side by side, one wide product, where they share x; else apart.
+    Slots of a problem row that share x are side by side, in one wide product; otherwise separate.
     """
     q, c, h, _ = shape
     return ((q, c * h), block[:, 0]) if block.shape[1] == 1 else ((q * c, h), block.flatten(0, 1))
@@ -148,8 +148,8 @@ def _laid_out(block: Tensor, shape: tuple[int, ...]) -> tuple[tuple[int, int], T
 def bmm(a: Tensor, b: Tensor, out: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
     """Return ``a`` (N, m, k) times ``b`` (N, k, p), plus ``bias`` (N, m, 1), in ``out`` if given.
 
-    Pieces are ranges of the result's longer axis, chosen by its shape alone, in a stack that is
-    trained alone; other stacks have threads of their own.
+    In a stack that is trained alone, pieces are ranges of the result's longer axis, which depend
+    only on its shape; several stacks have one thread each.
     """
     (n, m, k), p = a.shape, b.shape[2]
     if a.device.type != "cpu" or m * k * p < MIN_WORK or not alone():
@@ -174,7 +174,7 @@ def bmm(a: Tensor, b: Tensor, out: Tensor | None = None, bias: Tensor | None = N
 
 
 def _weight_grad(g: Tensor, weight: Tensor, block: Any) -> Any:
-    """Return g x; computed as (x^T g^T)^T, whose long axis suits the product when D is small."""
+    """Return g x, computed as (x^T g^T)^T, whose long axis suits the product when D is small."""
     if not isinstance(block, Tensor):
         return block.weight_gradient(g)
     lead, x = _laid_out(block, g.shape)
@@ -182,14 +182,14 @@ def _weight_grad(g: Tensor, weight: Tensor, block: Any) -> Any:
 
 
 def _input_grad(g: Tensor, weight: Tensor, block: Any) -> Tensor:
-    """Return W^T g for a network that reads another one's output."""
+    """Return W^T g for a network that reads another network's output."""
     lead, _ = _laid_out(block, g.shape)
     return torch.bmm(g.reshape(*lead, -1).mT, weight.reshape(*lead, -1)).reshape(block.shape)
 
 
 def refuse_second_derivative() -> None:
-    """Raise where autograd would differentiate a backward pass that leaves it no trace."""
-    # not once_differentiable: autograd.grad walks past the error it leaves, and is silently wrong
+    """Raise if autograd would differentiate a backward pass that it cannot trace."""
+    # not once_differentiable: autograd.grad ignores the error it leaves, and is silently wrong
     if torch.is_grad_enabled():
         raise RuntimeError(
             "the losses, sums and MLP of alignset.stack have no second derivative; write such a "
@@ -198,13 +198,13 @@ def refuse_second_derivative() -> None:
 
 
 def row_loss(loss_and_slope: Any, z: Tensor, shared: Tensor) -> Tensor:
-    """Differentiate a loss per row by the slope that comes with it."""
+    """Differentiate a loss per row, using the slope that comes with it."""
     loss: Tensor = _RowLoss.apply(loss_and_slope, z, shared)  # type: ignore[no-untyped-call]
     return loss
 
 
 class _RowLoss(torch.autograd.Function):
-    """The slope is that of one logit, (..., B), or of every class, (..., K, B)."""
+    """A loss with its slope, that of one logit, (..., B), or of every class, (..., K, B)."""
 
     @staticmethod
     def forward(ctx: Any, loss_and_slope: Any, z: Tensor, shared: Tensor) -> Any:

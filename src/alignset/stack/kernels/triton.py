@@ -1,7 +1,7 @@
 """Kernels in Triton on a GPU (CUDA torch brings it): elementwise work in one pass over memory.
 
-Adam as separate operations moves 92 bytes per weight, fused it moves 28; bias and ReLU in one pass
-save two more. What does not fit, and all the rest, is left to torch.
+As separate operations Adam moves 92 bytes per weight, fused only 28; bias and ReLU in one pass
+save two more passes. Anything else is left to torch.
 """
 # mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
 
@@ -51,7 +51,7 @@ class Triton(Torch):
 
 
 def _fits(*tensors: Tensor) -> bool:
-    """Tell whether these tensors can be worked on in one pass; positions are 32-bit, for speed."""
+    """Tell whether one pass can handle these tensors; positions are 32-bit, for speed."""
     return all(
         t.is_cuda and t.dtype == torch.float32 and t.is_contiguous() and t.numel() < 2**31 - BLOCK
         for t in tensors
