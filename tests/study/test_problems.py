@@ -73,7 +73,7 @@ def test_mimic_is_known_by_its_content_and_skipped_where_it_is_not(tmp_path, mon
 
     recipe = cells[0].recipe
     other = replace(recipe, data=replace(recipe.data, content="sha256:another"))
-    with pytest.raises(ValueError, match="put the same files"):
+    with pytest.raises(ValueError, match="put the same files on every machine"):
         build_problem(other)
 
 

@@ -77,9 +77,7 @@ def test_code_others_could_have_changed_is_not_used(sources):
     build.compiled()
     build.cache_folder().chmod(0o777)
     for attempt in (build.compiled, build.find):
-        with pytest.raises(
-            OSError, match="can be written to by others; only you may have write access"
-        ):
+        with pytest.raises(OSError, match="can be written to by others; only you may write to it"):
             attempt()
 
 

@@ -104,7 +104,7 @@ def _private_folder() -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     state = folder.stat()
     if hasattr(os, "getuid") and (state.st_uid != os.getuid() or state.st_mode & 0o022):
-        raise OSError(f"{folder} can be written to by others; only you may have write access")
+        raise OSError(f"{folder} can be written to by others; only you may write to it")
     return folder
 
 
