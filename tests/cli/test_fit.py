@@ -54,7 +54,7 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "150 rows, 60 reviewed; 3 features, 2 classes, 2 groups"
-    assert lines[1].startswith("note: 'person' is different in every row, as an identifier is")
+    assert lines[1].startswith("note: 'person' is different in every row, like an identifier,")
     assert lines[2].split() == ["group", "reviewed", "wrong", "noise", "rate", "(95", "%)",
                                 "modelled"]  # fmt: skip
     assert [line.split()[0] for line in lines[6:10]] == [
