@@ -151,8 +151,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, capsys, monkeypatch):
 
 
 PROGRAM = """
-import sys
-from alignset.cli import main
+from alignset.cli import program
 from alignset.engine import Trainer
 
 train = Trainer.train
@@ -162,7 +161,7 @@ def say_and_train(*args, **kwargs):
     return train(*args, **kwargs)
 
 Trainer.train = say_and_train
-sys.exit(main())
+program()
 """
 """The command line, which says when a training begins."""
 

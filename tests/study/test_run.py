@@ -18,7 +18,7 @@ LONG = SPEC.replace("seeds    = 2", "seeds = 20")
 
 
 def start(path, store, *options):
-    code = "import sys; from alignset.cli import main; sys.exit(main())"
+    code = "from alignset.cli import program; program()"
     command = [sys.executable, "-c", code, "run", str(path), "--store", str(store)]
     command += ["--replicas", "4", "--jobs", "1", *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -23,6 +25,10 @@ COMMANDS = {
     "methods": ("alignset.cli.methods", "List the methods and what they assume."),
 }
 """Command name -> module that defines ``command``, and its one-line help."""
+
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
 
 
 class LazyGroup(click.Group):
@@ -60,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
         result = cli.main(args=argv, prog_name="alignset", standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
-        return 130
+        return INTERRUPTED
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -70,5 +76,16 @@ def main(argv: list[str] | None = None) -> int:
     return result if isinstance(result, int) else 0
 
 
+def program() -> NoReturn:
+    """Run the command line as a program of its own."""
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if code == INTERRUPTED:
+        # everything is cleaned up; torch may still be starting threads, and would abort the process
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    program()
