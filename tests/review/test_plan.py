@@ -207,7 +207,7 @@ def test_bad_options_are_refused(options, said):
         (
             BIG.assign(obs=np.linspace(0, 1, 4500)),
             "column 'obs' holds 0.0002222716159146477, which is not a class; labels "
-            "are all strings, all booleans or all whole numbers.",
+            "must be all strings, all booleans or all whole numbers.",
         ),
     ],
 )
