@@ -231,10 +231,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         scale = learn_scale(X, first, weight) if scaled else no_scale(X.shape[1])
         rows = replace(rows.take(first, scale.trained_rows(X, first)), weight=weight)
         names = classes.tolist(), group_names[used].tolist()
-        weighted = self.review_weights is not None or rows.probability is not None
-        warn_of_gaps(rows, *names, weighted=weighted)
-        method = method_for(rows, JointAlignment() if self.method is None else self.method)
         division = Division(self.folds, self.validation_share, self.review_weights)
+        warn_of_gaps(rows, *names, weighted=division.weighted_by(rows) is not None)
+        method = method_for(rows, JointAlignment() if self.method is None else self.method)
         sizes = len(classes), len(names[1])
         folds = trainable(method, division.problems(rows, *sizes, seed=seed))
         configs = [method.hyper_defaults(), *self._draws(method, seed)]

@@ -17,7 +17,7 @@ from alignset.rows.selection import review_probability
 
 def noise_rates_of(rows: Part, division: Division, names: Sequence[Any]) -> dict[Any, float]:
     """Share of wrong labels in each group, over its reviewed rows weighted by 1 / P(reviewed)."""
-    how = division.review_weights if rows.probability is None else rows.probability
+    how = division.weighted_by(rows)
     design = None if how is None else ReviewDesign.one_sheet(_where_reviewed(rows, how))
     wrong = rows.y_seen != rows.y_true
     found = noise_rates(rows.group, names, wrong, rows.reviewed, design, sample_weight=rows.weights)

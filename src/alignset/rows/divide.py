@@ -99,7 +99,7 @@ class Division:
         of ``rows`` are the true ones, and all rows that do not validate count as reviewed.
         """
         rows = spread(rows)
-        how = self.review_weights if rows.probability is None else rows.probability
+        how = self.weighted_by(rows)
         if how is not None:
             rows = replace(rows, weight=rows.weights * review_weights(rows, how))
         known = rows
@@ -113,6 +113,10 @@ class Division:
             validation = known.take(aside & known.reviewed)
             found.append(Problem(train, validation, None, n_classes, n_groups, seed))
         return found
+
+    def weighted_by(self, rows: Part) -> str | Floats | None:
+        """Return P(reviewed) if it is known, else how to estimate it; None if rows count alike."""
+        return self.review_weights if rows.probability is None else rows.probability
 
     def set_aside(self, rows: Part, seed: int) -> list[Mask]:
         """Return which rows do not train in each fold; the reviewed rows among them validate.
