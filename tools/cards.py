@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from nhanes_task_cards import nhanes_tasks
 from pages import DOCS, percent, render
+from pages import count as _n
 from pages import markdown as grid
 
 from alignset.data import (
@@ -358,15 +360,12 @@ def _files(source: sources.DataSource) -> str:
     )
 
 
-def _n(value: Any) -> str:
-    return f"{int(value):,}"
-
-
 CARDS: dict[str, Callable[[], dict[str, Any]]] = {
     "adult": adult,
     "compas": compas,
     "mimic": mimic,
     "nhanes": nhanes,
+    "nhanes_tasks": nhanes_tasks,
     "synthetic": synthetic,
 }
 

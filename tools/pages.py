@@ -37,6 +37,11 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def count(value: Any) -> str:
+    """Write a whole number."""
+    return f"{int(value):,}"
+
+
 def save_csv(path: Path, frame: Any) -> None:
     """Write a data frame as a CSV file whose bytes do not depend on the machine."""
     write_text(path, frame.to_csv(index=False, lineterminator="\n"))

@@ -1,11 +1,14 @@
 import os
 
+import pandas as pd
 import pytest
 from data.file_server import CONTENT, toy_source, write_wheel
+from data.nhanes_file import make_file
 
 from alignset.cli import main
-from alignset.data import sources
+from alignset.data import nhanes, sources
 from alignset.data.mimic import load_mimic
+from alignset.data.nhanes_tasks import TASKS
 
 
 @pytest.fixture
@@ -120,6 +123,31 @@ def test_fake_mimic_writes_what_load_mimic_reads(tmp_path, capsys):
     code, _, err = run(capsys, "fake-mimic", "--out", str(tmp_path / "m"))
     assert code == 1
     assert "may be real; name an empty folder" in err
+
+
+def test_list_tells_the_tasks_of_nhanes(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ALIGNSET_DATA", str(tmp_path))
+    code, out, _ = run(capsys, "list")
+    assert code == 0
+    lines = [line.split()[:2] for line in out.splitlines()]
+    first = next(i for i, line in enumerate(lines) if line[0] == "nhanes")
+    assert [["-", name] for name in TASKS] == [line for line in lines[first:] if line[0] == "-"]
+
+
+def test_a_table_of_a_task(tmp_path, capsys, monkeypatch):
+    weight, height = "CurrentSelfreportedWeightPounds", "CurrentSelfreportedHeightInches"
+    told = {weight: 179, height: 71, "BodyMassIndexKgm2": 25.0}
+    monkeypatch.setattr(nhanes, "read", lambda *_, **__: make_file(told, told | {weight: 7777}))
+    out, truth = tmp_path / "people.csv", tmp_path / "truth.csv"
+    argv = ("table", "nhanes", "--task", "overweight", "-o", str(out), "--truth", str(truth))
+    code, said, _ = run(capsys, *argv)
+    assert code == 0
+    assert said.splitlines()[0] == f"{out}: 1 people, 65 features, observed label"
+    assert pd.read_csv(out)["observed"].tolist() == ["BMI below 25"]
+    assert pd.read_csv(truth)["truth"].tolist() == ["BMI 25 or more"]
+    code, _, err = run(capsys, "table", "nhanes", "--task", "gout", "-o", str(out))
+    assert code == 2
+    assert "'gout' is not one of 'diabetes', 'prediabetes'" in err
 
 
 @pytest.mark.network

@@ -1,39 +1,18 @@
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
+from data.nhanes_file import ZERO, make_file
 
 from alignset.data import nhanes
 from alignset.data import nhanes_columns as columns
 from alignset.data.nhanes import load_nhanes, nhanes_pipeline, undiagnosed_by_group
 from alignset.data.sources import NHANES
 
-ZERO = 5.397605346934028e-79
-PERSON = {
-    columns.PERSON: 1,
-    columns.AGE: 50,
-    columns.GLYCOHAEMOGLOBIN: 5.0,
-    columns.OBSERVED: "0",
-    columns.INSULIN: 0,
-    columns.PILLS: 0,
-    columns.RACE: "Non-Hispanic White",
-    columns.SEX: "Male",
-}
-
-
-def read_file(*people):
-    names = dict.fromkeys((*columns.NUMERIC, *columns.CATEGORICAL, *columns.EXCLUDED))
-    frame = pd.DataFrame([names | PERSON | person for person in people])
-    text = io.StringIO()
-    frame.to_csv(text, sep="\t", index=False)
-    return {NHANES.files[0].name: text.getvalue().encode()}
-
 
 @pytest.fixture
 def made_up(monkeypatch):
     def use(*people):
-        monkeypatch.setattr(nhanes, "read", lambda *_, **__: read_file(*people))
+        monkeypatch.setattr(nhanes, "read", lambda *_, **__: make_file(*people))
         return load_nhanes()
 
     return use

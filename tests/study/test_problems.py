@@ -1,10 +1,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from data.nhanes_file import make_file
 from msgspec.structs import replace
 from study.grids import RULES, load_grid, plain_recipe
 
-from alignset.data import Table
+from alignset.data import Table, nhanes
 from alignset.data import nhanes_columns as columns
 from alignset.data.fake_mimic import write_fake_mimic
 from alignset.study import datasets, expand
@@ -94,7 +95,7 @@ def test_observed_labels_of_a_data_set_are_taken_as_they_are(tmp_path, monkeypat
     seen = np.where(rng.random(400) < 0.1, 1 - y, y)
     names = tuple(frame.columns)
     table = Table(frame, y, group, "nhanes", names, ("no", "yes"), ("f", "m"), observed=seen)
-    monkeypatch.setattr(datasets, "load_nhanes", lambda group: table)
+    monkeypatch.setattr(datasets, "load_nhanes", lambda task, group: table)
     monkeypatch.setattr(datasets, "content_of", lambda source: "sha256:made-up")
     datasets._loaded.cache_clear()
     recipe = plain_recipe(
@@ -112,3 +113,30 @@ def test_observed_labels_of_a_data_set_are_taken_as_they_are(tmp_path, monkeypat
     np.testing.assert_allclose(problem.train.X[:, 1].mean(), 0.0, atol=1e-6)
     assert problem.train.X.shape[1] == problem.test.X.shape[1] == problem.validation.X.shape[1]
     assert 0.02 < (problem.train.y_seen != problem.truth).mean() < 0.2
+
+
+def test_a_task_of_nhanes_is_a_data_set_of_its_own(monkeypatch):
+    rng = np.random.default_rng(0)
+    fat = rng.integers(40, 101, (200, 2))
+    names = ("EnergyKcal_DR1TOT", "EnergyKcal_DR2TOT", "TotalFatGm_DR1TOT", "TotalFatGm_DR2TOT")
+    people = [
+        dict(zip(names, (1800, 1800, *grams), strict=True))
+        | {columns.PERSON: i, columns.SEX: ("Male", "Female")[i % 2]}
+        for i, grams in enumerate(fat.tolist())
+    ]
+    monkeypatch.setattr(nhanes, "read", lambda *_, **__: make_file(*people))
+    monkeypatch.setattr(datasets, "content_of", lambda source: "sha256:made-up")
+    datasets._loaded.cache_clear()
+    recipe = plain_recipe(
+        data=DataSpec(source="nhanes", task="fat", content="sha256:made-up"),
+        noise=NoiseSpec(kind="observed"),
+        review=ReviewSpec(share=0.2, test=0.2, validation=0.5),
+        redraw=False,
+    )
+    problem = build_problem(recipe)
+    other = replace(recipe, data=replace(recipe.data, task=None))
+    assert build_problem(other).n_features > problem.n_features
+    datasets._loaded.cache_clear()
+    wrong = (fat[:, 0] > 70) != (fat.mean(axis=1) > 70)
+    assert len(problem.train) == 160
+    assert 0.6 * wrong.sum() < (problem.train.y_seen != problem.truth).sum() <= wrong.sum()

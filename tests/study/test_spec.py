@@ -2,7 +2,9 @@ import pytest
 from study.grids import RULES, SPEC, load_grid, write_grid
 
 from alignset.study import load_experiment, load_experiments
+from alignset.study.protocol import DatasetSpec
 from alignset.study.recipe import NoiseSpec, RangeSpec
+from alignset.study.records import as_json
 
 
 def test_a_spec_is_read_whole(tmp_path):
@@ -112,3 +114,25 @@ def test_a_setting_may_be_a_method(tmp_path):
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"gone.toml does not exist"):
         load_experiment(tmp_path / "gone.toml")
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ('source = "nhanes", task = "gout", hidden = 4', "task must be .*prediabetes.*got 'gout'"),
+        ('source = "adult", task = "fat", hidden = 4', "has no key 'task'; only nhanes take it"),
+    ],
+)
+def test_a_wrong_task_is_told(tmp_path, place, said):
+    rules = RULES.replace('source = "synthetic", rows = 400, hidden = 4', place)
+    with pytest.raises(ValueError, match=said):
+        load_grid(tmp_path, rules=rules)
+
+
+def test_a_task_is_part_of_what_identifies_a_result_and_diabetes_is_as_before():
+    plain = DatasetSpec(source="nhanes", hidden=4).data("sha256:x")
+    named = DatasetSpec(source="nhanes", hidden=4, task="diabetes").data("sha256:x")
+    assert as_json(plain) == as_json(named) == '{"source":"nhanes","content":"sha256:x"}'
+    fat = DatasetSpec(source="nhanes", hidden=4, task="fat").data("sha256:x")
+    assert fat.task == "fat"
+    assert '"task":"fat"' in as_json(fat)

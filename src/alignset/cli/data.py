@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from alignset.data.cache import cache_folder, explain_absence, get, inspect
 from alignset.data.fake_mimic import SIZES, write_fake_mimic
 from alignset.data.nhanes import load_nhanes
+from alignset.data.nhanes_tasks import DEFAULT, TASKS, TaskName
 from alignset.data.sources import SOURCES, find_source
 from alignset.progress import progress_bar
 from alignset.tables.files import check_output, write_table
@@ -39,6 +40,8 @@ def list_() -> None:
         states = {found.state for found in inspect(name)}
         there = "damaged" if "damaged" in states else "no" if "missing" in states else "yes"
         grid.add_row(name, there, f"{size:.1f} MB", source.summary)
+        for task in TASKS.values() if name == "nhanes" else ():
+            grid.add_row(f"- {task.name}", "", "", task.summary)
     grid.add_row("mimic", "yours", "", "ICU stays, PhysioNet account: load_mimic(folder)")
     grid.add_row("synthetic", "made", "", "the paper's made-up data: make_synthetic()")
     console = Console(soft_wrap=True)
@@ -92,10 +95,12 @@ def check() -> int:
 
 @command.command("table")
 @click.argument("name")
+@click.option("--task", type=click.Choice(list(TASKS)), default=DEFAULT, show_default=True,
+              help="Which of its labels; `alignset data list` says what they are.")  # fmt: skip
 @click.option("-o", "--out", type=_FILE, required=True, help="Features and observed labels.")
 @click.option("--truth", type=_FILE, help="True labels, in a file of their own for the reviewer.")
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
-def table(name: str, out: Path, truth: Path | None, overwrite: bool) -> None:
+def table(name: str, task: TaskName, out: Path, truth: Path | None, overwrite: bool) -> None:
     """Write a data set that has its own observed labels as a table: nhanes.
 
     The table has one row per person: an id, the features and the observed label. Its name ends in
@@ -105,7 +110,7 @@ def table(name: str, out: Path, truth: Path | None, overwrite: bool) -> None:
         raise ValueError(f"{name} does not have its own observed labels; use nhanes.")
     for path in (out,) if truth is None else (out, truth):
         check_output(path, overwrite=overwrite)
-    data = load_nhanes()
+    data = load_nhanes(task=task)
     ids, classes = {"person": data.individuals}, np.array(data.class_names)
     features = pd.DataFrame(data.X).assign(observed=classes[data.observed])
     write_table(pd.DataFrame(ids).join(features), out, overwrite=overwrite)

@@ -1,9 +1,10 @@
-"""NHANES 2017-2018: diabetes as told by a doctor and as shown by blood; the noise is real."""
+"""NHANES 2017-2018: what people were told or said, and what was measured; the noise is real."""
 
 from __future__ import annotations
 
 import io
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,13 +13,12 @@ import pandas as pd
 from alignset.data import nhanes_columns as columns
 from alignset.data import sources
 from alignset.data.cache import read
+from alignset.data.nhanes_tasks import DEFAULT, NhanesTask, TaskName, find_task
+from alignset.data.nhanes_values import read_answer, read_number
 from alignset.rows.table import Table
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
-
-THRESHOLD = 6.5
-"""Glycohaemoglobin, in per cent, at or above which blood shows diabetes."""
 
 _RACES = (
     "Non-Hispanic White", "Non-Hispanic Black", "Mexican American", "Other Hispanic",
@@ -30,15 +30,22 @@ _GROUPS = {"race": (columns.RACE, _RACES), "sex": (columns.SEX, ("Male", "Female
 def load_nhanes(
     folder: str | os.PathLike[str] | None = None,
     *,
+    task: TaskName = DEFAULT,
     group: Literal["race", "sex"] = "race",
     download: bool = False,
 ) -> Table:
-    """Load NHANES: 4 855 adults with an observed diabetes label and a measured one.
+    """Load NHANES: adults with an observed label and a measured one.
 
     Parameters
     ----------
     folder : path, optional
         Folder that has ``NHANES_data_2017-2018.tsv``; None means the cache.
+    task : str, default="diabetes"
+        Which label; the observed one comes first here, then the true one. "diabetes": a doctor
+        told them, their blood or treatment shows it. "prediabetes": the same, of people without
+        diabetes. "blood_pressure": high on the first reading, on the mean of the next two.
+        "fat": above 35 % of energy on one day, on two. "overweight" and "obesity_class_2": body
+        mass index of at least 25 and 35, by the weight and height they told, as measured.
     group : {"race", "sex"}, default="race"
         What defines the groups: race and ethnicity (six) or sex (two). Both remain features.
     download : bool, default=False
@@ -48,15 +55,14 @@ def load_nhanes(
     -------
     Table
         ``X`` a DataFrame with mixed types and missing values (see :func:`nhanes_pipeline`),
-        ``observed`` 1 = a doctor told them that they have diabetes, ``y`` 1 = glycohaemoglobin of
-        6.5 % or more, or told and treated with insulin or pills.
+        ``observed`` and ``y`` the two labels of the task.
 
     Notes
     -----
-    Rows are adults aged 20 or over with a glycohaemoglobin value and a yes or no to the question
-    about a doctor; 159 who were told "borderline" and 4 without an answer are left out. Columns
-    that are, or leak, the diagnosis, its treatment or its laboratory value are left out, each with
-    its reason in ``alignset.data.nhanes_columns.EXCLUDED``.
+    Rows are adults aged 20 or over who have both labels: 4 855 with diabetes as the task, without
+    159 who were told "borderline" and 4 without an answer. Columns that are, or leak, a label are
+    left out, each with its reason in ``alignset.data.nhanes_columns.EXCLUDED`` (of every task) and
+    ``alignset.data.nhanes_tasks.TASKS`` (of one).
 
     Examples
     --------
@@ -67,23 +73,21 @@ def load_nhanes(
     """
     if group not in _GROUPS:
         raise ValueError(f"group must be 'race' or 'sex', got {group!r}.")
+    chosen = find_task(task)
     content = read(sources.NHANES, folder=folder, download=download)
-    rows = _parse(content["NHANES_data_2017-2018.tsv"])
-    told = rows[columns.OBSERVED] == "1"
-    treated = (rows[columns.INSULIN] == 1) | (rows[columns.PILLS] == 1)
-    measured = rows[columns.GLYCOHAEMOGLOBIN] >= THRESHOLD
+    rows = _parse(content["NHANES_data_2017-2018.tsv"], chosen)
     column, names = _GROUPS[group]
     codes = {name: code for code, name in enumerate(names)}
-    X = _features(rows)
+    X = _features(rows, chosen)
     return Table(
         X=X,
-        y=(measured | (told & treated)).to_numpy().astype(np.int64),
+        y=chosen.true(rows).to_numpy().astype(np.int64),
         group=rows[column].map(codes).to_numpy().astype(np.int64),
-        name="nhanes",
+        name="nhanes" if task == DEFAULT else f"nhanes_{task}",
         feature_names=tuple(X.columns),
-        class_names=("no diabetes", "diabetes"),
+        class_names=chosen.class_names,
         group_names=names,
-        observed=told.to_numpy().astype(np.int64),
+        observed=chosen.observed(rows).to_numpy().astype(np.int64),
         individuals=rows[columns.PERSON].to_numpy().astype(np.int64),
     )
 
@@ -93,7 +97,7 @@ def nhanes_pipeline(whole: pd.DataFrame | None = None) -> ColumnTransformer:
 
     Numbers: median imputation with an indicator for missing values, then standard scaling.
     Answers: one column each; a missing answer counts as an answer. Fit it on training rows
-    only.
+    only. A task that has fewer features gets fewer columns.
 
     Parameters
     ----------
@@ -120,15 +124,17 @@ def nhanes_pipeline(whole: pd.DataFrame | None = None) -> ColumnTransformer:
         strategy="median", add_indicator=whole is None, keep_empty_features=True
     )
     answers = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float64)
-    steps = [
-        ("numbers", make_pipeline(numbers, StandardScaler()), list(columns.NUMERIC)),
-        ("answers", answers, list(columns.CATEGORICAL)),
+    steps: list[tuple[str, Any, Any]] = [
+        ("numbers", make_pipeline(numbers, StandardScaler()), partial(_among, columns.NUMERIC)),
+        ("answers", answers, partial(_among, columns.CATEGORICAL)),
     ]
     if whole is not None:
-        gaps = [name for name in columns.NUMERIC if whole[name].isna().any()]
+        gaps = [name for name in _among(columns.NUMERIC, whole) if whole[name].isna().any()]
         indicator = make_pipeline(MissingIndicator(features="all"), StandardScaler())
         steps.insert(1, ("gaps", indicator, gaps))
-        answers.set_params(categories=answers.fit(whole[list(columns.CATEGORICAL)]).categories_)
+        answers.set_params(
+            categories=answers.fit(whole[_among(columns.CATEGORICAL, whole)]).categories_
+        )
     return ColumnTransformer(steps)
 
 
@@ -170,31 +176,18 @@ def undiagnosed_by_group(table: Table) -> pd.DataFrame:
     return counts
 
 
-def _parse(content: bytes) -> pd.DataFrame:
+def _parse(content: bytes, task: NhanesTask) -> pd.DataFrame:
     """Read the file and keep adults with both labels."""
     text = (columns.OBSERVED, "ServedActiveDutyInUsArmedForces")  # mix numbers and words
     rows = pd.read_csv(io.BytesIO(content), sep="\t", dtype=dict.fromkeys(text, "str"))
-    adults = (rows[columns.AGE] >= 20) & rows[columns.GLYCOHAEMOGLOBIN].notna()
-    asked = rows[columns.OBSERVED].isin(["0", "1"])
-    return rows[adults & asked].reset_index(drop=True)
+    return rows[task.keeps(rows)].reset_index(drop=True)
 
 
-def _features(rows: pd.DataFrame) -> pd.DataFrame:
-    numbers = {name: _number(rows[name], name) for name in columns.NUMERIC}
-    answers = {name: _answer(rows[name]) for name in columns.CATEGORICAL}
+def _features(rows: pd.DataFrame, task: NhanesTask) -> pd.DataFrame:
+    numbers = {name: read_number(rows, name) for name in task.numeric}
+    answers = {name: read_answer(rows, name) for name in task.categorical}
     return pd.DataFrame(numbers | answers)
 
 
-def _number(values: pd.Series[Any], name: str) -> pd.Series[float]:
-    if not pd.api.types.is_numeric_dtype(values):  # "7 or more people in the Household", "1.0"
-        values = values.str.extract(r"^(\d+)", expand=False)
-    number = values.astype("float64")
-    for code, meaning in columns.NOT_ANSWERS.get(name, {}).items():
-        number = number.mask(number == code, np.nan if meaning is None else meaning)
-    return number.mask(number.abs() < 1e-70, 0.0)  # the transport file's zero
-
-
-def _answer(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Strip what the questionnaire left at the end of an answer ("Fair or", "Poor?")."""
-    answer = values.astype("object").str.replace(r"(\?| or|;)$", "", regex=True)
-    return answer.mask(answer.str.lower() == "don't know", np.nan)
+def _among(names: tuple[str, ...], X: pd.DataFrame) -> list[str]:
+    return [name for name in names if name in X.columns]

@@ -1,4 +1,7 @@
-"""Which of the 198 NHANES columns are features, which are labels, and why the rest are left out."""
+"""Which of the 198 NHANES columns are features, which are labels, and why the rest are left out.
+
+For every task; ``nhanes_tasks`` says which features a task has to leave out besides.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,33 @@ AGE = "AgeInYearsAtScreening"
 RACE = "RacehispanicOriginWNhAsian"
 SEX = "Gender"
 PERSON = "SEQN"
+PREDIABETES = "EverToldYouHavePrediabetes"
+TOLD_WEIGHT = "CurrentSelfreportedWeightPounds"
+TOLD_HEIGHT = "CurrentSelfreportedHeightInches"
+BODY_MASS_INDEX = "BodyMassIndexKgm2"
+FIRST_DAY, SECOND_DAY = "DR1TOT", "DR2TOT"
+"""How the columns of the two days of diet end."""
 
 _NUTRIENTS = """
     EnergyKcal ProteinGm CarbohydrateGm TotalSugarsGm DietaryFiberGm TotalFatGm
     TotalSaturatedFattyAcidsGm TotalMonounsaturatedFattyAcidsGm TotalPolyunsaturatedFattyAcidsGm
     CholesterolMg AlcoholGm """
 
-_NUMERIC: dict[str, str] = {
+TOPICS: dict[str, str] = {
     "demographics": f"""
     {AGE} ServedActiveDutyInUsArmedForces TotalNumberOfPeopleInTheHousehold
     TotalNumberOfPeopleInTheFamily OfChildren5YearsOrYoungerInHh OfChildren617YearsOldInHh
     OfAdults60YearsOrOlderInHh AnnualHouseholdIncome AnnualFamilyIncome RatioOfFamilyIncomeToPoverty
     """,
-    "body measures": "WeightKg StandingHeightCm BodyMassIndexKgm2 WaistCircumferenceCm",
+    "body measures": f"WeightKg StandingHeightCm {BODY_MASS_INDEX} WaistCircumferenceCm",
     "blood pressure": """
     60SecPulse30SecPulse2 SystolicBloodPres1StRdgMmHg DiastolicBloodPres1StRdgMmHg
     SystolicBloodPres2NdRdgMmHg DiastolicBloodPres2NdRdgMmHg SystolicBloodPres3RdRdgMmHg
     DiastolicBloodPres3RdRdgMmHg
     """,
     "lipids": "DirectHdlcholesterolMgdl TotalCholesterolMgdl",
-    "diet, first day": " ".join(f"{nutrient}_DR1TOT" for nutrient in _NUTRIENTS.split()),
-    "diet, second day": " ".join(f"{nutrient}_DR2TOT" for nutrient in _NUTRIENTS.split()),
+    "diet, first day": " ".join(f"{nutrient}_{FIRST_DAY}" for nutrient in _NUTRIENTS.split()),
+    "diet, second day": " ".join(f"{nutrient}_{SECOND_DAY}" for nutrient in _NUTRIENTS.split()),
     "meals": """
     OfMealsNotHomePrepared OfMealsFromFastFoodOrPizzaPlace OfReadytoeatFoodsInPast30Days
     OfFrozenMealspizzaInPast30Days
@@ -45,7 +54,8 @@ _NUMERIC: dict[str, str] = {
     """,
     "insurance": "CoveredByHealthInsurance",
 }
-NUMERIC: tuple[str, ...] = tuple(" ".join(_NUMERIC.values()).split())
+"""Topic -> features that are numbers."""
+NUMERIC: tuple[str, ...] = tuple(" ".join(TOPICS.values()).split())
 """Features that are numbers or yes/no (1/0)."""
 
 _ANSWERS = f"""
@@ -62,6 +72,8 @@ NOT_ANSWERS: dict[str, dict[float, float | None]] = {
     "OfFrozenMealspizzaInPast30Days": {6666: 91, 9999: None},
     "MinutesSedentaryActivity": {7777: None, 9999: None},
     "AvgCigarettesdayDuringPast30Days": {777: None, 999: None},
+    TOLD_WEIGHT: {7777: None, 9999: None},
+    TOLD_HEIGHT: {7777: None, 9999: None},
 }
 """Codes for "more than 21", "more than 90", "refused" (7s) and "don't know" (9s)."""
 

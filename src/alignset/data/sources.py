@@ -67,7 +67,7 @@ COMPAS = DataSource(
 NHANES = DataSource(
     name="nhanes",
     title="NHANES",
-    summary="2017-2018 health survey, diabetes as told and as measured, groups by race or sex",
+    summary="2017-2018 health survey, groups by race or sex; a label per --task:",
     files=(
         File(
             "NHANES_data_2017-2018.tsv",

@@ -26,6 +26,7 @@ from alignset.data.adult import ADULT_ALL, ADULT_PAPER, ADULT_RELEASED
 from alignset.data.cache import cache_folder, inspect
 from alignset.data.compas import COMPAS_PAPER, COMPAS_RELEASED
 from alignset.data.mimic import find_files
+from alignset.data.nhanes_tasks import DEFAULT, TaskName
 from alignset.data.sources import SOURCES
 from alignset.study.recipe import DataSpec
 
@@ -95,7 +96,7 @@ def draw_table(data: DataSpec, seed: int) -> Drawn:
             f"{data.source} has the content {here[:24]}... on this machine, but the cell was made "
             f"for {data.content[:24]}...; put the same files on every machine."
         )
-    table = _loaded(data.source, data.features)
+    table = _loaded(data.source, data.features, data.task)
     if data.n_train is not None:
         table = draw_train(table, data.n_train, random_state=seed)
     return table, None
@@ -108,10 +109,10 @@ def _generated(source: str, rows: int | None, seed: int) -> Drawn:
 
 
 @lru_cache(maxsize=2)
-def _loaded(source: str, features: str | None) -> Table:
+def _loaded(source: str, features: str | None, task: TaskName | None) -> Table:
     if source in MIMIC:
         return load_mimic(mimic_folder(), task=MIMIC[source])
     if source == "nhanes":
-        return load_nhanes(group="sex")
+        return load_nhanes(task=task or DEFAULT, group="sex")
     load = {"adult": load_adult, "compas": load_compas}[source]
     return load(features=FEATURES[source][features or "paper"])

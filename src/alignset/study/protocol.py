@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from alignset.data.nhanes_tasks import DEFAULT
 from alignset.methods import Method
 from alignset.methods.registry import METHODS
 from alignset.study.datasets import FEATURES, GENERATED
@@ -31,6 +32,7 @@ _KEYS: dict[str, tuple[Any, Sequence[str]]] = {
     "rows": (5000, list(GENERATED)),
     "features": ("paper", list(FEATURES)),
     "n_train": (1000, ["adult"]),
+    "task": (DEFAULT, ["nhanes"]),
 }
 """Key that only some sources have -> its default, and the sources that have it."""
 
@@ -57,6 +59,8 @@ class DatasetSpec(SourceSpec, frozen=True, kw_only=True):
             for key, (default, sources) in _KEYS.items()
             if self.source in sources
         }
+        if given.get("task") == DEFAULT:
+            given["task"] = None  # so that results from before there were tasks keep their key
         return DataSpec(source=self.source, content=content, **given)
 
 

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from alignset.data.nhanes_tasks import TaskName
+
 RESULT_VERSION = 2
 """Part of every key; raise it when data, noise, split, engine or metrics change a result."""
 
@@ -45,12 +47,16 @@ Source = Literal[
 
 
 class SourceSpec(Spec, frozen=True, kw_only=True, omit_defaults=True):
-    """Which table: ``rows`` of a generator, ``features`` by name, ``n_train`` rows of Adult."""
+    """Which table: ``rows`` of a generator, ``features`` by name, ``n_train`` rows of Adult.
+
+    ``task`` is what NHANES asks; None means diabetes.
+    """
 
     source: Source
     rows: Annotated[int, Meta(ge=10, description="a whole number of at least 10")] | None = None
     features: str | None = None
     n_train: Whole | None = None
+    task: TaskName | None = None
 
 
 class DataSpec(SourceSpec, frozen=True, kw_only=True):
