@@ -35,6 +35,14 @@ class UnseenCellWarning(UserWarning):
     """No row with some observed label in a group was reviewed; no weight makes up for that."""
 
 
+class SelectiveReviewWarning(UserWarning):
+    """Whether a row was reviewed depends on its observed label."""
+
+
+class FewReviewedWarning(UserWarning):
+    """Hardly any reviewed row turned out to be of some class."""
+
+
 class LabelSwitchWarning(UserWarning):
     """Held-out reviewed rows show that the model takes one class for another in some group."""
 

@@ -7,24 +7,22 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from alignset.engine import Patience, Trainer, draw_configs
-from alignset.engine.search import search, trainable, variants_of
 from alignset.estimator.as_model import as_model
-from alignset.estimator.rates import noise_rates_of, switches
-from alignset.estimator.sizes import count_batches, score_of
-from alignset.estimator.warn import method_for, warn_of_gaps, warn_of_switches
+from alignset.estimator.learn import learn_blend, learn_method
+from alignset.estimator.rates import noise_rates_of
+from alignset.estimator.resolve import resolve
+from alignset.estimator.warn import warn_of_gaps
 from alignset.labels import EncodedLabels, encode_groups, encode_labels
-from alignset.methods import JointAlignment, Method
+from alignset.learners import Blend
 from alignset.model.folder import save_model
 from alignset.progress import progress_bar
-from alignset.rows import Part, Problem
+from alignset.rows import Part
 from alignset.rows.divide import Division, find_distinct
 from alignset.rows.features import learn_scale, no_scale
 from alignset.rows.merge import check_weights
@@ -39,11 +37,16 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     Parameters
     ----------
-    method : Method, optional
-        How to learn; ``JointAlignment()`` by default. ``Alignment()`` is the paper's method.
+    method : Blend, Method, Strategy, Learner or str, optional
+        How to learn. By default a blend of linear models, trees and a network, on observed,
+        reviewed and both labels, weighted by what they say of reviewed rows they did not see.
+        ``Alignment()`` is the paper's method; a label strategy or a learner stands for the blend
+        of only its candidates; a name is one that ``alignset methods`` prints.
+    estimator : scikit-learn classifier, optional
+        A learner of your own for the blend, beside linear models: LightGBM, XGBoost, a Pipeline.
     n_configs : int, default 20
-        Size of the random search, trained as one stack. The first config is the method as it was
-        passed; with 1 nothing is searched.
+        Size of the random search for networks, trained as one stack. The first config is the
+        method as it was passed; with 1 nothing is searched.
     space : mapping, optional
         Where to search, as in scikit-learn's ``RandomizedSearchCV``: for each hyperparameter a
         scipy.stats distribution or a list of values, such as
@@ -52,13 +55,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Width of the two hidden layers.
     backbone : Backbone, optional
         A network of your own, for example ``Module(lambda d, k: nn.Linear(d, k))``.
+    folds : int or None, default 5
+        Deal the reviewed rows into this many folds (2 or more): each row validates once and
+        trains in the other folds. Networks of all folds are averaged; the candidates of a blend
+        are refitted to all rows. With fewer distinct reviewed rows than that, each is a fold; a
+        fold that leaves a method nothing to learn from (no wrong label) is left out.
     validation_share : float, default 0.5
-        Share of the reviewed rows used to choose the epoch and the config, not to train.
-    folds : int, optional
-        Deal the reviewed rows into this many folds (2 or more) instead: each row validates once
-        and trains in the other folds, and the models of all folds are averaged. With fewer
-        distinct reviewed rows than that, each is a fold; a fold that leaves the method nothing to
-        learn from (no wrong label) is left out. Training takes ``folds`` times as long.
+        With ``folds=None``, the share of the reviewed rows used once to choose the epoch and the
+        config of a network, not to train. A blend always uses folds.
     ensemble : int, default 1
         Average this many configs, those with the best validation scores, instead of using one.
     review_weights : "cells" or "classifier", optional
@@ -84,10 +88,13 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Group -> share of wrong observed labels among its reviewed rows, weighted by 1 / P(reviewed)
         where given or estimated; NaN for a group without reviewed rows. What the model says about
         the other rows, ``1 - label_confidence``, is not mixed in.
-    method_ : Method
-        The method that was trained, with the hyperparameters of the best config.
+    candidates_ : Candidates or None
+        Of a blend: labels, learner, weight, log loss and AUROC of every candidate on reviewed rows
+        it did not see; ``.frame`` is a DataFrame, and :meth:`explain` says it in two sentences.
+    method_ : Method or Blend
+        What was trained; a method with the hyperparameters of the best config.
     search_results_ : dict
-        "config", "score", "epochs" (means over folds) and "rank" of every config tried, and
+        Of a method, "config", "score", "epochs" (means over folds) and "rank" of every config tried, and
         "averaged": whether it is part of the model.
     n_features_in_ : int
 
@@ -105,14 +112,15 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def __init__(
         self,
-        method: Method | None = None,
+        method: Any = None,
         *,
+        estimator: Any = None,
         n_configs: int = 20,
         space: Any = None,
         hidden: int = 100,
         backbone: Any = None,
         validation_share: float = 0.5,
-        folds: int | None = None,
+        folds: int | None = 5,
         ensemble: int = 1,
         review_weights: str | None = None,
         max_epochs: int = 200,
@@ -124,6 +132,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         verbose: bool = False,
     ) -> None:
         self.method = method
+        self.estimator = estimator
         self.n_configs = n_configs
         self.space = space
         self.hidden = hidden
@@ -220,8 +229,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
 
     def _learn(self, rows: Part, classes: Any, group_names: Any) -> NoisyLabelClassifier:
-        """Merge equal rows, divide them and search; set the fitted attributes at the very end."""
-        seed = _seed(self.random_state)
+        """Merge equal rows and learn; set the fitted attributes at the very end."""
+        asked, seed = resolve(self.method, self.estimator), _seed(self.random_state)
         if scipy.sparse.issparse(rows.X):
             rows = replace(rows, X=_canonical(rows.X))
         used, group = np.unique(rows.group, return_inverse=True)
@@ -232,52 +241,16 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rows = replace(rows.take(first, scale.trained_rows(X, first)), weight=weight)
         names = classes.tolist(), group_names[used].tolist()
         division = Division(self.folds, self.validation_share, self.review_weights)
-        warn_of_gaps(rows, *names, weighted=division.weighted_by(rows) is not None)
-        method = method_for(rows, JointAlignment() if self.method is None else self.method)
-        sizes = len(classes), len(names[1])
-        folds = trainable(method, division.problems(rows, *sizes, seed=seed))
-        configs = [method.hyper_defaults(), *self._draws(method, seed)]
+        warn_of_gaps(rows, *names)
+        learn = learn_blend if isinstance(asked, Blend) else learn_method
         with progress_bar(show=self.verbose) as progress:
-            (found,) = search(
-                self._trainer(method, folds),
-                variants_of(method, configs),
-                [folds],
-                ensemble=self.ensemble,
-                progress=progress,
-            )
-        if rows.reviewed.any():
-            warn_of_switches(switches(folds, found.ensemble), method, *names)
-        self.classes_, self.groups_ = classes, group_names[used]
-        self.noise_rates_ = noise_rates_of(rows, division, names[1])
-        self.search_results_, self.method_ = found.table(), found.method
-        self._scale, self._ensemble = scale, found.ensemble
+            found = learn(self, asked, rows, division, names, seed, progress)  # type: ignore[operator]
+        rates = noise_rates_of(rows, division, names[1])
+        self.classes_, self.groups_, self.noise_rates_ = classes, group_names[used], rates
+        self.search_results_, self.method_ = found.search, found.method
+        self.candidates_ = found.candidates
+        self._scale, self._model = scale, found.model
         return self
-
-    def _draws(self, method: Method, seed: int) -> list[dict[str, float]]:
-        space, limits = self._space(method), method.all_limits()
-        return draw_configs(space, self.n_configs - 1, seed, limits=limits)
-
-    def _trainer(self, method: Method, folds: list[Problem]) -> Trainer:
-        n_batches, n_batches_reviewed = count_batches(folds)
-        return Trainer(
-            hidden=self.hidden,
-            backbone=self.backbone,
-            score=score_of(method),
-            max_epochs=self.max_epochs,
-            n_batches=n_batches,
-            n_batches_reviewed=n_batches_reviewed,
-            stopping=Patience(self.patience),
-            device=self.device,
-            n_jobs=effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs),
-        )
-
-    def _space(self, method: Method) -> Any:
-        if self.space is None:
-            return method.search_space()
-        if isinstance(method, type(self.method or JointAlignment())):
-            return self.space
-        # Standard is the substitute, and has fewer hyperparameters than the method asked for
-        return {k: v for k, v in self.space.items() if k in method.hyperparameters()}
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -287,7 +260,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each true class, (n, K), in the order of ``classes_``."""
         rows = self._rows(X)  # first, because it raises NotFittedError
-        return self._ensemble.probability(rows)
+        return self._model.probability(rows)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable true class of each row."""
@@ -308,16 +281,23 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 f"known labels are {', '.join(map(repr, self.classes_.tolist()))}."
             )
         codes = np.searchsorted(self.classes_, labels.classes)[labels.y_seen]
-        return self._ensemble.confidence(rows, codes)
+        return self._model.confidence(rows, codes)
 
     def confidence_encoded(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what :meth:`label_confidence` does, for codes of ``classes_``."""
-        return self._ensemble.confidence(self._rows(X), codes)
+        return self._model.confidence(self._rows(X), codes)
 
-    def save(self, path: Any) -> None:
+    def explain(self) -> str:
+        """Say in two sentences what the blend relies on."""
+        check_is_fitted(self)
+        if self.candidates_ is None:
+            return f"One model, {type(self.method_).__name__}; nothing was blended."
+        return self.candidates_.explain()
+
+    def save(self, path: Any, *, overwrite: bool = False) -> None:
         """Write a model folder that ``alignset.load_model`` reads; nothing in it is pickled."""
         check_is_fitted(self)
-        save_model(as_model(self), path)
+        save_model(as_model(self), path, overwrite=overwrite)
 
     def __sklearn_tags__(self) -> Tags:
         """Declare that sparse rows are accepted."""

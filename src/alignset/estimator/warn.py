@@ -1,10 +1,8 @@
-"""What a fit warns about: reviews that teach nothing, gaps in them, classes the model swapped.
-
-``fit`` calls ``_learn``, which calls these, so that a warning names the line that called ``fit``.
-"""
+"""What a fit warns about: reviews that teach nothing, gaps in them, classes the model swapped."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,24 +11,26 @@ import numpy as np
 
 from alignset.evaluate.switching import Switch
 from alignset.labels import (
+    FewReviewedWarning,
     LabelSwitchWarning,
     NoDisagreementWarning,
     NoReviewWarning,
+    SelectiveReviewWarning,
     UnobservedClassWarning,
     UnreviewedGroupWarning,
     UnseenCellWarning,
 )
+from alignset.learners.review import Review
 from alignset.methods import Method, Standard
 from alignset.rows import Part
 from alignset.rows.selection import unseen_cells
 
+FEW = 10
+"""With fewer reviewed rows of a class, a warning says so."""
 
-def method_for(rows: Part, method: Any) -> Method:
+
+def method_for(rows: Part, method: Method) -> Method:
     """Return the method to train: Standard, with a warning, if ``method`` has nothing to use."""
-    if not isinstance(method, Method):
-        raise ValueError(
-            f"method must be a Method such as JointAlignment() or Standard(), got {method!r}."
-        )
     wrong = (rows.y_seen != rows.y_true)[rows.reviewed]
     if method.needs_alignment and not rows.reviewed.any():
         _warn(
@@ -50,9 +50,9 @@ def method_for(rows: Part, method: Any) -> Method:
 
 
 def warn_of_gaps(
-    rows: Part, classes: Sequence[Any], groups: Sequence[Any], *, weighted: bool
+    rows: Part, classes: Sequence[Any], groups: Sequence[Any]
 ) -> None:
-    """Warn about classes never observed, and groups and (if it matters) cells never reviewed."""
+    """Warn about classes never observed, and groups and cells never reviewed."""
     present = np.unique(np.concatenate([rows.y_seen, rows.y_true[rows.reviewed]]))
     if len(present) < 2:
         raise ValueError(
@@ -74,7 +74,7 @@ def warn_of_gaps(
             "model is extrapolated from the other groups. Review some of its rows.",
             UnreviewedGroupWarning,
         )
-    cells = [(g, k) for g, k in unseen_cells(rows) if g not in unseen] if weighted else []
+    cells = [(g, k) for g, k in unseen_cells(rows) if g not in unseen]
     if cells:
         named = [f"group {groups[g]!r} observed as {classes[k]!r}" for g, k in cells]
         _warn(
@@ -84,8 +84,43 @@ def warn_of_gaps(
         )
 
 
+def warn_of_review(review: Review, classes: Sequence[Any], groups: Sequence[Any]) -> None:
+    """Warn about a review that cannot carry a blend: none, selective, or too few of a class."""
+    rows = review.rows
+    looked = rows.reviewed & ~review.anchors
+    if not looked.any():
+        _warn(
+            "no row was reviewed, so only observed labels were learned, as if they were right. "
+            "Pass y_true with the reviewed labels, and NaN elsewhere.",
+            NoReviewWarning,
+        )
+        return
+    if review.selective:
+        unseen = [repr(classes[k]) for k in review.unseen]
+        nobody = f" No row observed as {' or '.join(unseen)} was reviewed;" if unseen else ""
+        taken = (
+            f" {int(review.anchors.sum())} labels of kinds nobody looked at were taken as right."
+            if review.anchors.any()
+            else ""
+        )
+        _warn(
+            "the reviewed rows are not a fair sample: whether a row was reviewed depends on its "
+            f"observed label.{nobody} Reviewed rows were weighted to make up for it.{taken} Pass "
+            "review_probability if it is known, or review rows at random.",
+            SelectiveReviewWarning,
+        )
+    counts = np.bincount(rows.y_true[looked], minlength=len(classes))
+    for k in np.flatnonzero((counts < FEW) & np.isin(np.arange(len(classes)), rows.y_seen)):
+        found = "no reviewed row" if not counts[k] else f"only {counts[k]} reviewed rows"
+        _warn(
+            f"{found} turned out to be {classes[k]!r}; the review says little about that class, "
+            "and the model leans on observed labels for it. Review more rows that may be of it.",
+            FewReviewedWarning,
+        )
+
+
 def warn_of_switches(
-    found: Iterable[Switch], method: Method, classes: Sequence[Any], groups: Sequence[Any]
+    found: Iterable[Switch], remedy: str, classes: Sequence[Any], groups: Sequence[Any]
 ) -> None:
     """Warn about the groups in which the model swapped classes."""
     for switch in found:
@@ -94,11 +129,14 @@ def warn_of_switches(
             f"in group {groups[switch.group]!r} the model predicts {', '.join(swaps)} (by "
             f"{switch.gain:.2f} in probability, standard error {switch.error:.2f}, on "
             f"{switch.n_rows} reviewed rows held out of training). Review more rows of this "
-            f"group, {method.if_switched}.",
+            f"group, {remedy}.",
             LabelSwitchWarning,
         )
 
 
 def _warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called fit, two calls above the caller of this."""
-    warnings.warn(message, category, stacklevel=5)
+    """Warn at the line outside alignset that called fit."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_back.f_globals["__name__"].startswith("alignset."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level + 1)

@@ -1,0 +1,92 @@
+"""The candidates of a blend as a table that explains itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from alignset.learners.standing import Standing
+
+COLUMNS = {
+    "labels": "labels",
+    "learner": "learner",
+    "weight": "weight",
+    "log_loss": "log loss",
+    "auroc": "AUROC",
+    "low": "from",
+    "high": "to",
+}
+ONLY_REVIEWED = ("reviewed", "surrogate")
+"""Strategies that fit true labels alone."""
+
+
+class Candidates(Sequence[Standing]):
+    """How each candidate did on reviewed rows it did not see; the blend itself comes last.
+
+    ``.frame`` is the same as a pandas DataFrame, and :meth:`explain` says it in two sentences.
+    """
+
+    def __init__(self, rows: Sequence[Standing]) -> None:
+        self._rows = tuple(rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._rows[at]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def frame(self) -> Any:
+        """The table as a DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(row) for row in self._rows], columns=list(COLUMNS))
+
+    def explain(self) -> str:
+        """Say in two sentences what the weights mean."""
+        *each, blend = self._rows
+        total = sum(row.weight for row in each) or 1.0
+        trusted = sum(row.weight for row in each if row.labels in ONLY_REVIEWED) / total
+        learners: dict[str, float] = {}
+        for row in each:
+            learners[row.learner] = learners.get(row.learner, 0.0) + row.weight / total
+        best = min(each, key=lambda row: row.log_loss)
+        first = max(learners, key=lambda name: learners[name])
+        idle = [name for name, share in learners.items() if share < 0.02]
+        adds = f" {' and '.join(idle)} adds nothing here;" if idle else ""
+        reads = (
+            "your observed labels add little"
+            if trusted > 0.6
+            else "your observed labels carry most of what is known"
+            if trusted < 0.2
+            else "both kinds of label count"
+        )
+        return (
+            f"{trusted:.0%} of the weight is on models that read only reviewed rows: {reads}. "
+            f"{learners[first]:.0%} is on {first} models;{adds} the best candidate alone is "
+            f"{best.labels} {best.learner} (log loss {best.log_loss:.3f}, AUROC {best.auroc:.3f}), "
+            f"the blend has {blend.log_loss:.3f} and {blend.auroc:.3f}."
+        )
+
+    def __repr__(self) -> str:
+        lines = [("labels", "learner", "weight", "log loss", "AUROC (95 %)")]
+        lines += [_cells(row) for row in self._rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in COLUMNS.values() if name not in ("from", "to"))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) + "</tr>"
+            for row in self._rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cells(row: Standing) -> tuple[str, ...]:
+    interval = f"{row.auroc:.3f} ({row.low:.3f} to {row.high:.3f})"
+    return row.labels, row.learner, f"{row.weight:.2f}", f"{row.log_loss:.3f}", interval

@@ -1,0 +1,141 @@
+"""The two ways to learn: a method's networks, searched and averaged; or a blend of candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
+
+from alignset.engine import Patience, Trainer, draw_configs
+from alignset.engine.search import search, trainable, variants_of
+from alignset.engine.sizes import count_batches, score_of
+from alignset.estimator.candidates import Candidates
+from alignset.estimator.rates import switches
+from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches
+from alignset.evaluate.switching import switched_groups
+from alignset.learners import Blend
+from alignset.learners.base import softmax
+from alignset.learners.blend import fit_blend
+from alignset.learners.network import NetworkSearch
+from alignset.methods import Method
+from alignset.progress import Progress
+from alignset.rows import Part, Problem
+from alignset.rows.divide import Division, spread
+from alignset.rows.selection import review_weights
+
+if TYPE_CHECKING:
+    from alignset.estimator.classifier import NoisyLabelClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A model that answers ``probability`` and ``confidence``, and how it came about."""
+
+    model: Any
+    method: Method | Blend
+    search: dict[str, Any]
+    candidates: Candidates | None = None
+
+
+def learn_method(
+    clf: NoisyLabelClassifier,
+    method: Method,
+    rows: Part,
+    division: Division,
+    names: tuple[list[Any], list[Any]],
+    seed: int,
+    progress: Progress,
+) -> Learned:
+    """Divide the rows, train every config, keep the best."""
+    sizes = len(names[0]), len(names[1])
+    method = method_for(rows, method)
+    folds = trainable(method, division.problems(rows, *sizes, seed=seed))
+    configs = configs_of(clf, method, seed)
+    (found,) = search(
+        trainer_for(clf, method, folds),
+        variants_of(method, configs),
+        [folds],
+        ensemble=clf.ensemble,
+        progress=progress,
+    )
+    if rows.reviewed.any():
+        warn_of_switches(switches(folds, found.ensemble), method.if_switched, *names)
+    return Learned(found.ensemble, found.method, found.table())
+
+
+def learn_blend(
+    clf: NoisyLabelClassifier,
+    blend: Blend,
+    rows: Part,
+    division: Division,
+    names: tuple[list[Any], list[Any]],
+    seed: int,
+    progress: Progress,
+) -> Learned:
+    """Cross-fit the candidates on the reviewed rows, and weight them."""
+    rows = spread(rows)
+    how = division.weighted_by(rows)
+    network = None
+    if blend.network is not None and _can_train(blend.network, rows, blend.folds):
+        network = NetworkSearch(
+            blend.network,
+            configs_of(clf, blend.network, seed),
+            lambda method, problems: trainer_for(clf, method, problems),
+        )
+    fitted = fit_blend(
+        replace(blend, folds=clf.folds or blend.folds), rows, len(names[0]), len(names[1]),
+        seed=seed, weight=None if how is None else review_weights(rows, how), network=network,
+        n_jobs=n_jobs_of(clf), progress=progress,
+    )  # fmt: skip
+    warn_of_review(fitted.review, *names)
+    if rows.reviewed.any():
+        known = fitted.review.rows.take(fitted.review.rows.reviewed)
+        told = switched_groups(softmax(fitted.held), known.y_true, known.group)
+        warn_of_switches(told, "or add the group to the features", *names)
+    return Learned(fitted.model, blend, {}, Candidates(fitted.model.candidates))
+
+
+def _can_train(method: Method, rows: Part, folds: int) -> bool:
+    """Tell whether every fold leaves a network enough reviewed rows, right and wrong."""
+    wrong = (rows.y_seen != rows.y_true)[rows.reviewed]
+    few = min(int(wrong.sum()), int((~wrong).sum())) if method.learns_errors else len(wrong)
+    return few >= 2 * folds and not rows.reviewed.all()
+
+
+def configs_of(clf: NoisyLabelClassifier, method: Method, seed: int) -> list[dict[str, Any]]:
+    """Return the method's own config, and random ones around it."""
+    drawn = draw_configs(
+        _space(clf, method), clf.n_configs - 1, seed, limits=method.all_limits()
+    )
+    return [method.hyper_defaults(), *drawn]
+
+
+def _space(clf: NoisyLabelClassifier, method: Method) -> Any:
+    if clf.space is None:
+        return method.search_space()
+    if isinstance(method, type(clf.method)):
+        return clf.space
+    # a substitute such as Standard has fewer hyperparameters than the method asked for
+    return {k: v for k, v in clf.space.items() if k in method.hyperparameters()}
+
+
+def trainer_for(clf: NoisyLabelClassifier, method: Method, problems: list[Problem]) -> Trainer:
+    """Return a trainer with the estimator's settings, and batches to suit the problems."""
+    n_batches, n_batches_reviewed = count_batches(problems)
+    return Trainer(
+        hidden=clf.hidden,
+        backbone=clf.backbone,
+        score=score_of(method),
+        max_epochs=clf.max_epochs,
+        n_batches=n_batches,
+        n_batches_reviewed=n_batches_reviewed,
+        stopping=Patience(clf.patience),
+        device=clf.device,
+        n_jobs=n_jobs_of(clf),
+    )
+
+
+def n_jobs_of(clf: NoisyLabelClassifier) -> int:
+    """Return how many cores to use."""
+    return int(effective_n_jobs(-1 if clf.n_jobs is None else clf.n_jobs))

@@ -1,0 +1,77 @@
+"""What ``method=`` and ``estimator=`` may be, and what they stand for."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from alignset.learners import LEARNERS, STRATEGIES, Blend, Learner, Strategy
+from alignset.learners.foreign import Foreign
+from alignset.methods import Method
+from alignset.methods.registry import METHODS, get_method
+
+
+def resolve(method: Any, estimator: Any = None) -> Blend | Method:
+    """Return the blend or the method that the arguments of the estimator stand for.
+
+    Examples
+    --------
+    >>> resolve("joint_alignment") if "joint_alignment" in METHODS else resolve("joint")
+    JointAlignment(...)
+    >>> resolve("shrunk").strategies
+    ('shrunk',)
+    """
+    if estimator is not None:
+        return _with_estimator(method, estimator)
+    if method is None or (isinstance(method, str) and _plain(method) == "blend"):
+        return Blend()
+    if isinstance(method, Blend | Method):
+        return method
+    if isinstance(method, str):
+        return _named(method)
+    if isinstance(method, Strategy):
+        return Blend(strategies=(method,), network=None)
+    if isinstance(method, Learner):
+        return Blend(learners=(method,), network=None)
+    if hasattr(method, "fit") and hasattr(method, "predict_proba"):
+        raise ValueError(
+            f"method must say how to learn from labels, got the classifier {method!r}; pass it as "
+            "estimator= to use it as a learner."
+        )
+    raise ValueError(
+        "method must be a Blend, a Method such as JointAlignment(), a label strategy, a learner, "
+        f"or one of their names, got {method!r}."
+    )
+
+
+def _with_estimator(method: Any, estimator: Any) -> Blend:
+    own = Foreign.of(estimator)
+    found = resolve(method)
+    if isinstance(found, Method):
+        raise ValueError(
+            f"estimator={estimator!r} is a learner of a blend, and method={method!r} trains "
+            "networks of its own; leave one of the two out."
+        )
+    learners = ("linear", own) if method is None else (own,)
+    return Blend(found.strategies, learners, None, found.folds)
+
+
+def _named(name: str) -> Blend | Method:
+    plain = _plain(name)
+    # a strategy and a method share the name "joint": the method is what `alignset methods` prints
+    if plain in METHODS:
+        return get_method(plain)()
+    if plain in STRATEGIES:
+        return Blend(strategies=(plain,), network=None)
+    if plain in LEARNERS:
+        return Blend(learners=(plain,), network=None)
+    known = ["blend", *METHODS, *STRATEGIES, *LEARNERS]
+    close = get_close_matches(plain, known, n=1)
+    guess = f"did you mean {close[0]!r}? " if close else ""
+    raise ValueError(
+        f"there is no method {name!r}; {guess}there are {', '.join(dict.fromkeys(known))}."
+    )
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")

@@ -1,0 +1,246 @@
+"""The blend: cross-fit candidates over the reviewed rows, weight them by what they said, refit.
+
+The rows of a fold are removed from training, not left in with their observed label: a candidate
+that reads observed labels would have seen them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from joblib import Parallel, delayed  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
+
+from alignset.learners.base import Floats, Ints, Learner, Predictor
+from alignset.learners.blended import Blended, BlendFit, confidence_model, group_offsets
+from alignset.learners.candidates import Blend, Candidate
+from alignset.learners.context import Context
+from alignset.learners.network import MOST_ROWS as NETWORK_ROWS
+from alignset.learners.network import NetworkSearch, thinned
+from alignset.learners.review import Review, read_review
+from alignset.learners.stacking import fit_weights
+from alignset.learners.standing import standing
+from alignset.progress import Counter, Progress
+from alignset.rows import Part
+from alignset.rows.folds import assign_folds, review_strata
+
+MOST_ROWS = 100_000
+"""Unreviewed rows that the candidates of a blend are fitted to."""
+
+SETTLE_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """All strategies of one learner, without one fold (-1: on all rows)."""
+
+    learner: Learner
+    settled: Learner
+    candidates: Sequence[Candidate]
+    fold: int
+
+    @property
+    def what(self) -> str:
+        """What is being fitted, for a progress bar."""
+        return f"fitting {self.learner.name}" + (
+            "" if self.fold < 0 else f", fold {self.fold + 1}"
+        )
+
+
+def fit_blend(
+    blend: Blend,
+    rows: Part,
+    n_classes: int,
+    n_groups: int,
+    *,
+    seed: int,
+    weight: Floats | None = None,
+    network: NetworkSearch | None = None,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> BlendFit:
+    """Fit every candidate without each fold and on all rows, and blend them.
+
+    Parameters
+    ----------
+    blend : Blend
+    rows : Part
+        Distinct rows, in an order that does not depend on the caller's, features scaled.
+    weight : float array of shape (n,), optional
+        How much a reviewed row counts for having been unlikely to be reviewed; estimated if None.
+    network : NetworkSearch, optional
+        A network among the candidates.
+    """
+    at = thinned(rows, MOST_ROWS, seed)
+    rows = rows.take(at)
+    rows = replace(rows, X=rows.X.astype(np.float64))  # the networks' precision is too low to solve
+    review = read_review(rows, n_classes, None if weight is None else weight[at], seed=seed)
+    fold = _folds(review.rows, blend.folds, seed)
+    chosen = _fitting(blend.candidates(), rows)
+    counter = Counter(progress, "reading", _steps(chosen, fold, network))
+    settled = _settle(chosen, rows, n_classes, seed, counter)
+    said, models = _cross_fit(
+        chosen, settled, review, fold, (n_classes, n_groups), seed, n_jobs, counter
+    )
+    names = [(c.strategy.name, c.learner.name) for c in chosen]
+    trust = [c.strategy.rows_to_trust for c in chosen]
+    if network is not None:
+        odds, model = _network(network, review, fold, (n_classes, n_groups), seed, counter)
+        said, models = np.concatenate([said, odds[None]]), [*models, model]
+        names, trust = [*names, (network.method.name, "network")], [*trust, 0.0]
+    return _combine(names, trust, said, models, review, n_groups, seed)
+
+
+def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
+    """Leave out the candidates that have nothing to learn from."""
+    sparse, reviewed = scipy.sparse.issparse(rows.X), rows.reviewed
+    wrong = bool((rows.y_seen != rows.y_true)[reviewed].any())
+    found = [
+        c
+        for c in candidates
+        if (reviewed.any() or not c.strategy.needs_review)
+        and (wrong or not c.strategy.needs_errors)
+        and (c.learner.takes_sparse or not sparse)
+        and c.strategy.suits(c.learner)
+    ]
+    if not found:
+        raise ValueError(
+            f"none of the candidates {', '.join(c.name for c in candidates)} can be fitted: "
+            f"{int(reviewed.sum())} rows are reviewed, {'some' if wrong else 'none'} of their "
+            "labels are wrong; add the strategy 'observed' or review more rows."
+        )
+    return found
+
+
+def _folds(rows: Part, n_folds: int, seed: int) -> Ints:
+    """Deal the rows whose true label is known, the individuals whole."""
+    strata = review_strata(rows.group, rows.y_seen, rows.y_true)
+    known = rows.reviewed
+    units = int(known.sum()) if rows.unit is None else len(np.unique(rows.unit[known]))
+    return assign_folds(strata, max(2, min(n_folds, units)), seed, rows.unit)
+
+
+def _steps(chosen: Sequence[Candidate], fold: Ints, network: Any) -> int:
+    learners = len({c.learner for c in chosen})
+    return learners * (fold.max() + 3) + (0 if network is None else 2 * fold.max() + 5)
+
+
+def _settle(
+    chosen: Sequence[Candidate], rows: Part, n_classes: int, seed: int, counter: Counter
+) -> dict[Learner, Learner]:
+    """Settle what learners choose by cross-validation, on rows that are never held out."""
+    among = np.flatnonzero(~rows.reviewed)
+    among = among if len(among) > len(rows) // 2 else np.arange(len(rows))
+    at = np.sort(np.random.default_rng((seed, 29)).permutation(among)[:SETTLE_ROWS])
+    found = {}
+    for learner in dict.fromkeys(c.learner for c in chosen):
+        counter.add(0, f"settling {learner.name}")
+        found[learner] = learner.settle(
+            rows.X[at], rows.y_seen[at], rows.weights[at], n_classes, seed=seed
+        )
+        counter.add(1)
+    return found
+
+
+def _cross_fit(
+    chosen: Sequence[Candidate],
+    settled: dict[Learner, Learner],
+    review: Review,
+    fold: Ints,
+    sizes: tuple[int, int],
+    seed: int,
+    n_jobs: int,
+    counter: Counter,
+) -> tuple[Floats, list[Predictor]]:
+    """Return the log-odds (J, n, K) of held-out rows, and the candidates fitted to all rows."""
+    tasks = [
+        Task(learner, settled[learner], [c for c in chosen if c.learner == learner], f)
+        for f in (-1, *range(fold.max() + 1))
+        for learner in settled
+    ]
+    said = np.zeros((len(chosen), len(fold), sizes[0]))
+    models: list[Predictor | None] = [None] * len(chosen)
+    jobs = (delayed(run_task)(task, review, fold, sizes, seed) for task in tasks)
+    # threads: the work is in compiled code, and processes would each load everything first
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    for task, answers in zip(tasks, parallel(jobs), strict=True):
+        for candidate, answer in zip(task.candidates, answers, strict=True):
+            if task.fold < 0:
+                models[chosen.index(candidate)] = answer
+            else:
+                said[chosen.index(candidate), fold == task.fold] = answer
+        counter.add(1, task.what)
+    return said, [model for model in models if model is not None]
+
+
+def run_task(
+    task: Task, review: Review, fold: Ints, sizes: tuple[int, int], seed: int
+) -> list[Any]:
+    """Fit one learner's candidates; return held-out log-odds, or the fitted candidates."""
+    kept = np.flatnonzero(fold != task.fold) if task.fold >= 0 else np.arange(len(fold))
+    out = np.flatnonzero(fold == task.fold)
+    context = Context(
+        review.rows.take(kept), *sizes, task.learner, task.settled, seed, review.weight[kept]
+    )
+    found: list[Any] = []
+    with threadpool_limits(1):
+        for candidate in task.candidates:
+            model = candidate.strategy.fit(context)
+            found.append(model if task.fold < 0 else model.log_odds(review.rows.X[out]))
+    return found
+
+
+def _network(
+    network: NetworkSearch,
+    review: Review,
+    fold: Ints,
+    sizes: tuple[int, int],
+    seed: int,
+    counter: Counter,
+) -> tuple[Floats, Predictor]:
+    """Cross-fit the network on all reviewed rows and part of the others."""
+    at = thinned(review.rows, NETWORK_ROWS, seed)
+    rows = review.rows.take(at)
+    rows = replace(rows, weight=rows.weights * review.weight[at])
+    share = (counter.total - counter.done) / 2
+    start = counter.done
+
+    def tell(what: str, done: float, total: float) -> None:
+        counter.add(start + share * done / max(total, 1) - counter.done, "training networks")
+
+    odds, model = network.cross_fit(rows, fold[at], *sizes, seed, tell)
+    full = np.zeros((len(fold), sizes[0]))
+    full[at] = odds
+    return full, model
+
+
+def _combine(
+    names: Sequence[tuple[str, str]],
+    trust: Sequence[float],
+    said: Floats,
+    models: Sequence[Predictor],
+    review: Review,
+    n_groups: int,
+    seed: int,
+) -> BlendFit:
+    """Weight the candidates by what they said of rows they did not see."""
+    rows = review.rows
+    at = np.flatnonzero(rows.reviewed)
+    weight, y, odds = (rows.weights * review.weight)[at], rows.y_true[at], said[:, at]
+    rarest = np.bincount(y)[np.unique(y)].min()
+    # a model of few reviewed rows starts with less weight: its good days are luck
+    prior = rarest / (rarest + np.array(trust))
+    weights, blend = fit_weights(odds, y, weight, prior, seed=seed)
+    table = [
+        standing(name, v, each, y, weight)
+        for name, v, each in zip(names, weights.v.tolist(), odds, strict=True)
+    ]
+    table.append(standing(("blend", "all"), 1.0, blend, y, weight))
+    confidence = confidence_model(blend, rows.y_seen[at], y, weight, seed=seed)
+    offsets = group_offsets(blend, y, rows.group[at], weight, n_groups)
+    model = Blended(tuple(models), weights, confidence, offsets, tuple(table))
+    return BlendFit(model, review, blend)

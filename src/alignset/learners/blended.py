@@ -1,0 +1,113 @@
+"""A fitted blend: what it predicts, and how its candidates did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from alignset.learners.base import Floats, Ints, Predictor, one_hot, softmax
+from alignset.learners.linear import Linear
+from alignset.learners.review import Review
+from alignset.learners.stacking import Weights
+from alignset.learners.standing import Standing
+
+BLOCK_ROWS = 1 << 16
+"""Rows that are predicted at a time."""
+
+PRIOR_ROWS = 20.0
+"""The intercept of a group is drawn towards that of all groups as if by so many rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blended(Predictor):
+    """Candidates and their weights."""
+
+    models: tuple[Predictor, ...]
+    weights: Weights
+    right: Predictor  # P(the observed label is right), from the log-odds and the label
+    offsets: Floats  # (G, K): added to the log-odds of a group's rows, if groups are given
+    candidates: tuple[Standing, ...]
+
+    def log_odds(self, X: Any, group: Ints | None = None) -> Floats:
+        """Return centred log-odds (n, K), with the intercept of each row's group if given."""
+        blocks = [
+            self._block(_as_trained(X[at])) for at in _blocks(X.shape[0])
+        ]
+        odds = np.concatenate(blocks)
+        return odds if group is None else odds + self.offsets[group]
+
+    def probability(self, X: Any, group: Ints | None = None) -> Floats:
+        """Return class probabilities (n, K)."""
+        return softmax(self.log_odds(X, group))
+
+    def confidence(self, X: Any, codes: Ints) -> Floats:
+        """Return P(the observed label is right) (n,) for class codes."""
+        said = self.right.log_odds(_evidence(self.log_odds(X), codes))
+        return np.asarray(softmax(said)[:, 1])
+
+    def _block(self, X: Any) -> Floats:
+        odds = np.tile(self.weights.intercept, (X.shape[0], 1))
+        for v, model in self._used():
+            odds += v * model.log_odds(X)
+        return odds
+
+    def _used(self) -> Iterator[tuple[float, Predictor]]:
+        """Candidates of weight zero are not asked."""
+        for v, model in zip(self.weights.v.tolist(), self.models, strict=True):
+            if v > 0:
+                yield v, model
+
+
+@dataclass(frozen=True, eq=False)
+class BlendFit:
+    """A fitted blend, the review as it was read, and what the blend said of rows it did not see."""
+
+    model: Blended
+    review: Review
+    held: Floats  # (rows whose true label is known or taken as known, K)
+
+
+def confidence_model(odds: Floats, y_seen: Ints, y: Ints, weight: Floats, *, seed: int) -> Predictor:
+    """Fit P(the observed label is right) to what the blend says of it, and to which label it is."""
+    right = (y == y_seen).astype(np.int64)
+    return Linear(C=1.0).fit(_evidence(odds, y_seen), right, weight, 2, seed=seed)
+
+
+def _evidence(odds: Floats, y_seen: Ints) -> Floats:
+    """Log-odds of the observed label against all others, the label, and their products."""
+    k = odds.shape[1]
+    logs = odds - np.logaddexp.reduce(odds, axis=1, keepdims=True)
+    own = logs[np.arange(len(odds)), y_seen]
+    against = own - np.log(np.maximum(-np.expm1(own), 1e-12))
+    label = one_hot(y_seen, k)
+    return np.column_stack([against, label, label * against[:, None]])
+
+
+def group_offsets(odds: Floats, y: Ints, group: Ints, weight: Floats, n_groups: int) -> Floats:
+    """Return one intercept per group and class, (G, K), drawn towards zero: one Newton step.
+
+    The gradient is the difference between the classes found and expected in the group, the
+    curvature their variance; ``PRIOR_ROWS`` rows of average variance are added to it.
+    """
+    p = softmax(odds)
+    found = np.zeros((n_groups, odds.shape[1]))
+    for g in range(n_groups):
+        own = group == g
+        if not own.any():
+            continue
+        w, var = weight[own, None], (p * (1 - p))[own]
+        gap = (w * (one_hot(y[own], odds.shape[1]) - p[own])).sum(0)
+        found[g] = gap / ((w * var).sum(0) + PRIOR_ROWS * var.mean(0) + 1e-9)
+    return np.asarray(found - found.mean(axis=1, keepdims=True))
+
+
+def _as_trained(X: Any) -> Any:
+    """Round features as they were in training: a threshold of a tree may lie that close."""
+    return X.astype(np.float32).astype(np.float64)
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(start, start + BLOCK_ROWS) for start in range(0, max(1, n), BLOCK_ROWS)]

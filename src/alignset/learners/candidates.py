@@ -1,0 +1,88 @@
+"""Candidates: which labels x which learner, and the ones a blend starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from alignset.learners.base import Learner
+from alignset.learners.linear import Linear
+from alignset.learners.strategies.base import Strategy
+from alignset.learners.strategies.both import Both
+from alignset.learners.strategies.irbl import IRBL
+from alignset.learners.strategies.joint import Joint
+from alignset.learners.strategies.observed import Observed
+from alignset.learners.strategies.recalibrated import Recalibrated
+from alignset.learners.strategies.reviewed import Reviewed
+from alignset.learners.strategies.shrunk import Shrunk
+from alignset.learners.strategies.surrogate import Surrogate
+from alignset.learners.trees import Trees
+from alignset.methods import JointAlignment, Method
+
+_ALL = (
+    Observed(), Reviewed(), Both(), Recalibrated(), Shrunk(), Surrogate(), IRBL(), Joint()
+)  # fmt: skip
+STRATEGIES = {strategy.name: strategy for strategy in _ALL}
+"""Name -> label strategy."""
+
+LEARNERS: dict[str, Learner] = {learner.name: learner for learner in (Linear(), Trees())}
+"""Name -> learner; ``network`` is a Method, and learns in its own way."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One label strategy with one learner."""
+
+    strategy: Strategy
+    learner: Learner
+
+    @property
+    def name(self) -> str:
+        """Name of the labels and of the learner."""
+        return f"{self.strategy.name} {self.learner.name}"
+
+
+@dataclass(frozen=True)
+class Blend:
+    """Several candidates, and how they are cross-fitted.
+
+    Parameters
+    ----------
+    strategies : sequence of str or Strategy, optional
+        Label strategies, or their names; by default all of them.
+    learners : sequence of str or Learner, default ("linear", "trees")
+        Names of learners, or learners of your own.
+    network : Method, optional
+        A network to blend in; ``JointAlignment()`` by default, None for no network.
+    folds : int, default 5
+        Folds that the reviewed rows are dealt into.
+
+    Examples
+    --------
+    >>> [c.name for c in Blend(strategies=["observed", "both"]).candidates()]
+    ['observed linear', 'both linear', 'observed trees', 'both trees']
+    """
+
+    strategies: tuple[str | Strategy, ...] = tuple(STRATEGIES)
+    learners: tuple[str | Learner, ...] = ("linear", "trees")
+    network: Method | None = field(default_factory=JointAlignment)
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        """Refuse names that do not exist."""
+        for what, given, known in (
+            ("strategies", self.strategies, STRATEGIES),
+            ("learners", self.learners, LEARNERS),
+        ):
+            if isinstance(given, str):
+                raise ValueError(f"{what} must be a sequence of names, got {given!r}.")
+            odd = [each for each in given if isinstance(each, str) and each not in known]
+            if odd:
+                raise ValueError(f"{what} must be among {', '.join(known)}, got {odd[0]!r}.")
+        if self.folds < 2:
+            raise ValueError(f"folds must be at least 2, got {self.folds}.")
+
+    def candidates(self) -> list[Candidate]:
+        """Return every strategy with every learner."""
+        learners = [LEARNERS[each] if isinstance(each, str) else each for each in self.learners]
+        chosen = [STRATEGIES[each] if isinstance(each, str) else each for each in self.strategies]
+        return [Candidate(strategy, learner) for learner in learners for strategy in chosen]

@@ -1,0 +1,1 @@
+"""Which labels to learn from: one file per strategy, for every learner."""
