@@ -8,8 +8,8 @@ from study.grids import RULES, SPEC, load_grid
 
 import alignset.methods as library
 from alignset.engine.search import search
-from alignset.estimator import NoisyLabelClassifier
-from alignset.estimator.sizes import count_batches
+from alignset.estimator import NoisyLabelClassifier, learn
+from alignset.engine.sizes import count_batches
 from alignset.study import expand
 from alignset.study.methods import draw_variants
 from alignset.study.problems import build_problem
@@ -39,7 +39,7 @@ def estimator_of(cell, configs, changes):
         standardize=False,
         random_state=cell.recipe.seed,
         n_jobs=1,
-        **changes,
+        **{"folds": None, **changes},
     )
 
 
@@ -63,7 +63,7 @@ def test_a_study_cell_and_the_estimator_give_the_same_bits(
     rows = whole.train
     y_true = np.where(rows.reviewed, rows.y_true, np.nan)
     clf = estimator_of(cell, configs, changes)
-    monkeypatch.setattr(NoisyLabelClassifier, "_draws", lambda *_: configs[1:])
+    monkeypatch.setattr(learn, "configs_of", lambda *_: configs)
     order = np.random.default_rng(0).permutation(len(rows))  # a user's rows come in any order
     clf.fit(
         rows.X[order].astype(float), rows.y_seen[order], y_true=y_true[order],

@@ -22,7 +22,7 @@ from alignset.learners.context import Context
 from alignset.learners.network import MOST_ROWS as NETWORK_ROWS
 from alignset.learners.network import NetworkSearch, thinned
 from alignset.learners.review import Review, read_review
-from alignset.learners.stacking import fit_weights
+from alignset.learners.stacking import cross_entropy, fit_weights
 from alignset.learners.standing import standing
 from alignset.progress import Counter, Progress
 from alignset.rows import Part
@@ -82,7 +82,7 @@ def fit_blend(
     fold = _folds(review.rows, blend.folds, seed)
     chosen = _fitting(blend.candidates(), rows)
     counter = Counter(progress, "reading", _steps(chosen, fold, network))
-    settled = _settle(chosen, rows, n_classes, seed, counter)
+    settled, skill = _settle(chosen, rows, n_classes, seed, counter)
     said, models = _cross_fit(
         chosen, settled, review, fold, (n_classes, n_groups), seed, n_jobs, counter
     )
@@ -92,7 +92,8 @@ def fit_blend(
         odds, model = _network(network, review, fold, (n_classes, n_groups), seed, counter)
         said, models = np.concatenate([said, odds[None]]), [*models, model]
         names, trust = [*names, (network.method.name, "network")], [*trust, 0.0]
-    return _combine(names, trust, said, models, review, n_groups, seed)
+    prior = _prior(names, trust, skill, review)
+    return _combine(names, prior, said, models, review, n_groups, seed)
 
 
 def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
@@ -131,19 +132,41 @@ def _steps(chosen: Sequence[Candidate], fold: Ints, network: Any) -> int:
 
 def _settle(
     chosen: Sequence[Candidate], rows: Part, n_classes: int, seed: int, counter: Counter
-) -> dict[Learner, Learner]:
-    """Settle what learners choose by cross-validation, on rows that are never held out."""
+) -> tuple[dict[Learner, Learner], dict[str, float]]:
+    """Settle what learners choose by cross-validation, on rows that are never held out.
+
+    Returned, too, is how well each predicts observed labels, relative to the best: the share of
+    their entropy that it explains. There are thousands of them, and a learner that cannot follow
+    the features will not follow the true labels either.
+    """
     among = np.flatnonzero(~rows.reviewed)
     among = among if len(among) > len(rows) // 2 else np.arange(len(rows))
     at = np.sort(np.random.default_rng((seed, 29)).permutation(among)[:SETTLE_ROWS])
-    found = {}
+    found, skill = {}, {}
+    part = rows.take(at)
     for learner in dict.fromkeys(c.learner for c in chosen):
         counter.add(0, f"settling {learner.name}")
-        found[learner] = learner.settle(
-            rows.X[at], rows.y_seen[at], rows.weights[at], n_classes, seed=seed
-        )
+        found[learner] = learner.settle(part.X, part.y_seen, part.weights, n_classes, seed=seed)
+        skill[learner.name] = _skill(found[learner], part, n_classes, seed)
         counter.add(1)
-    return found
+    best = max(skill.values())
+    return found, {name: own / best if best > 0 else 1.0 for name, own in skill.items()}
+
+
+def _skill(learner: Learner, rows: Part, n_classes: int, seed: int) -> float:
+    """Return the entropy of observed labels less the held-out log loss, at least zero."""
+    half = np.random.default_rng((seed, 30)).permutation(len(rows)) % 2
+    loss = 0.0
+    with threadpool_limits(1):
+        for part in (0, 1):
+            kept, out = rows.take(half != part), rows.take(half == part)
+            if not len(kept) or not len(out):
+                return 0.0
+            model = learner.fit(kept.X, kept.y_seen, kept.weights, n_classes, seed=seed)
+            loss += cross_entropy(model.log_odds(out.X), out.y_seen, out.weights)
+    share = np.bincount(rows.y_seen, rows.weights, n_classes) / rows.weights.sum()
+    entropy = -(share * np.log(np.where(share > 0, share, 1.0))).sum()
+    return float(max(entropy - loss / rows.weights.sum(), 0.0))
 
 
 def _cross_fit(
@@ -218,9 +241,25 @@ def _network(
     return full, model
 
 
-def _combine(
+def _prior(
     names: Sequence[tuple[str, str]],
     trust: Sequence[float],
+    skill: dict[str, float],
+    review: Review,
+) -> Floats:
+    """Return the weights that the reviewed rows have to argue against.
+
+    A model of few reviewed rows starts with less: its good days are luck. So does a learner that
+    explains little of the observed labels.
+    """
+    rarest = min(c for c in np.bincount(review.rows.y_true[review.rows.reviewed]) if c)
+    own = np.array([skill.get(learner, 1.0) for _, learner in names])
+    return np.asarray(rarest / (rarest + np.array(trust)) * np.maximum(own, 0.1) ** 2)
+
+
+def _combine(
+    names: Sequence[tuple[str, str]],
+    prior: Floats,
     said: Floats,
     models: Sequence[Predictor],
     review: Review,
@@ -231,9 +270,6 @@ def _combine(
     rows = review.rows
     at = np.flatnonzero(rows.reviewed)
     weight, y, odds = (rows.weights * review.weight)[at], rows.y_true[at], said[:, at]
-    rarest = np.bincount(y)[np.unique(y)].min()
-    # a model of few reviewed rows starts with less weight: its good days are luck
-    prior = rarest / (rarest + np.array(trust))
     weights, blend = fit_weights(odds, y, weight, prior, seed=seed)
     table = [
         standing(name, v, each, y, weight)

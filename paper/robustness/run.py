@@ -1,0 +1,160 @@
+"""Run the robustness study: one CSV row per cell and model, appended as cells finish.
+
+    python paper/robustness/run.py paper/robustness/grid.toml --out results/robustness.csv
+
+Cells that the file already has are not run again. ``--replications`` and ``--seconds`` stop early.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import time
+import tomllib
+import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cells import Cell, Drawn, cells_of, draw
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+METRICS = ("auroc", "worst_auroc", "log_loss", "brier", "calibration", "tpr", "seconds")
+FIELDS = ("data", "noise", "rate", "reviewed", "replication", "model", *METRICS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("grid", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--replications", type=int)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--networks", type=int, default=2, help="replications that run networks")
+    options = parser.parse_args()
+    grid = tomllib.loads(options.grid.read_text())
+    grid["replications"] = options.replications or grid["replications"]
+    done = finished(options.out)
+    todo = [cell for cell in cells_of(grid) if cell.name not in done]
+    start = time.monotonic()
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    new = not options.out.exists()
+    with options.out.open("a", newline="") as file, ProcessPoolExecutor(options.jobs) as pool:
+        writer = csv.DictWriter(file, FIELDS)
+        if new:
+            writer.writeheader()
+        waiting = {}
+        queue = iter(todo)
+        for count in range(len(todo) + options.jobs):
+            cell = next(queue, None)
+            if cell is not None and time.monotonic() - start < options.seconds:
+                networks = cell.replication < options.networks
+                waiting[pool.submit(run_cell, cell, grid["rows"], options.device, networks)] = cell
+            while waiting and (len(waiting) >= options.jobs or cell is None):
+                ready = next(as_completed(waiting))
+                cell_done = waiting.pop(ready)
+                writer.writerows(ready.result())
+                file.flush()
+                spent = time.monotonic() - start
+                print(f"{count + 1} of {len(todo)}, {spent:.0f} s: {cell_done.name}", flush=True)
+
+
+def finished(out: Path) -> set[str]:
+    if not out.exists():
+        return set()
+    with out.open(newline="") as file:
+        return {
+            Cell(r["data"], r["noise"], float(r["rate"]), float(r["reviewed"]),
+                 int(r["replication"])).name
+            for r in csv.DictReader(file)
+        }  # fmt: skip
+
+
+def run_cell(cell: Cell, most: int, device: str, networks: bool) -> list[dict[str, Any]]:
+    """Fit every model to one cell, and score it on the test rows."""
+    warnings.simplefilter("ignore")
+    rows = draw(cell, most)
+    about = {f: getattr(cell, f) for f in FIELDS[:5]}
+    found = []
+    for name, fit in models(rows, cell.replication, device, networks):
+        start = time.perf_counter()
+        for part, said in fit():
+            spent = time.perf_counter() - start
+            found.append({**about, "model": name + part, **score(rows, said), "seconds": spent})
+    for row in found:
+        row.update({k: round(row[k], 5) for k in METRICS})
+    return found
+
+
+def models(rows: Drawn, seed: int, device: str, networks: bool) -> Any:
+    """(name, function that fits and yields (what, probability of class 1)) of every model."""
+    looked = rows.true >= 0
+    everyone = np.ones(len(looked), dtype=bool)
+    labels = {
+        "observed": (rows.seen, everyone),
+        "reviewed": (rows.true, looked),
+        "both": (np.where(looked, rows.true, rows.seen), everyone),
+        "clean": (rows.clean, everyone),
+    }
+    for kind, (y, at) in labels.items():
+        for learner in ("linear", "trees"):
+            name = f"{'clean' if kind == 'clean' else 'plain'} {learner}"
+            yield f"{name} {kind}", lambda y=y, at=at, use=learner: plain(rows, y, at, use)
+    yield "blend", lambda: estimator(rows, None, seed, device)
+    if networks:
+        for method in ("joint", "alignment", "standard", "cleanlab"):
+            yield method, lambda method=method: estimator(rows, method, seed, device)
+
+
+def plain(rows: Drawn, y: Any, at: Any, learner: str) -> list[tuple[str, Any]]:
+    """Three lines of scikit-learn; the shares of the classes where it cannot be fitted."""
+    if learner == "linear":
+        model: Any = LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=500)
+    else:
+        model = HistGradientBoostingClassifier(random_state=0)
+    try:
+        return [("", model.fit(rows.X[at], y[at]).predict_proba(rows.X_test)[:, 1])]
+    except ValueError:
+        return [("", np.full(len(rows.y_test), y[at].mean() if at.any() else 0.5))]
+
+
+def estimator(rows: Drawn, method: Any, seed: int, device: str) -> list[tuple[str, Any]]:
+    """What ships; of a blend also every candidate alone."""
+    from alignset import NoisyLabelClassifier
+
+    clf = NoisyLabelClassifier(method, random_state=seed, device=device, n_jobs=1)
+    y_true = np.where(rows.true >= 0, rows.true, np.nan)
+    clf.fit(rows.X, rows.seen, y_true=y_true, groups=rows.group)
+    found = [("", clf.predict_proba(rows.X_test)[:, 1])]
+    if method is None:
+        X = clf._scale(rows.X_test)
+        for row, model in zip(clf.candidates_[:-1], clf._model.models, strict=True):
+            odds = model.log_odds(X.astype(np.float32).astype(float))
+            found.append((f": {row.labels} {row.learner}", 1 / (1 + np.exp(odds[:, 0] - odds[:, 1]))))
+    return found
+
+
+def score(rows: Drawn, said: Any) -> dict[str, float]:
+    """Every metric on the test rows."""
+    y, said = rows.y_test, np.clip(said, 1e-6, 1 - 1e-6)
+    by_group = [
+        roc_auc_score(y[own], said[own])
+        for g in np.unique(rows.group_test)
+        if len(np.unique(y[own := rows.group_test == g])) == 2
+    ]
+    order = np.array_split(np.argsort(said, kind="stable"), 10)
+    gaps = [abs(said[at].mean() - y[at].mean()) * len(at) / len(y) for at in order]
+    return {
+        "auroc": roc_auc_score(y, said), "worst_auroc": min(by_group),
+        "log_loss": log_loss(y, said), "brier": brier_score_loss(y, said),
+        "calibration": sum(gaps), "tpr": float((said[y == 1] >= 0.5).mean()),
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

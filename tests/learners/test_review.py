@@ -1,0 +1,78 @@
+"""Was the review fair, and what is done where it was not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from alignset.learners.review import read_review
+from alignset.rows import Part
+
+
+def rows(reviewed, n: int = 2000, seed: int = 0) -> Part:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = (rng.random(n) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
+    seen = np.where(rng.random(n) < 0.2, 1 - y, y)
+    looked = reviewed(X, seen, rng)
+    return Part(X, seen, np.where(looked, y, -1), np.zeros(n, int))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_fair_review_is_left_as_it_is(seed: int) -> None:
+    fair = rows(lambda X, seen, rng: rng.random(len(seen)) < 0.1, seed=seed)
+    found = read_review(fair, 2, None, seed=0)
+    assert not found.selective
+    assert not found.anchors.any()
+    assert (found.weight == 1).all()
+
+
+def test_false_alarms_are_rare() -> None:
+    alarms = [
+        read_review(
+            rows(lambda X, seen, rng: rng.random(len(seen)) < 0.05, 600, seed), 2, None, seed=0
+        ).selective
+        for seed in range(300)
+    ]
+    assert np.mean(alarms) <= 0.01
+
+
+def test_a_review_of_positives_is_weighted_and_anchored() -> None:
+    odd = rows(lambda X, seen, rng: (seen == 1) & (rng.random(len(seen)) < 0.2))
+    found = read_review(odd, 2, None, seed=0)
+    assert found.selective
+    assert found.unseen == (0,)
+    assert (odd.y_seen[found.anchors] == 0).all()
+    known = found.rows.reviewed
+    share = np.average(odd.y_seen[known] == 1, weights=found.weight[known])
+    assert share == pytest.approx((odd.y_seen == 1).mean(), abs=0.02)
+
+
+def test_a_review_of_doubtful_labels_is_noticed() -> None:
+    odd = rows(lambda X, seen, rng: ((X[:, 0] > 0) != (seen == 1)) & (rng.random(len(seen)) < 0.5))
+    found = read_review(odd, 2, None, seed=0)
+    assert found.selective
+    assert found.anchors.any()
+
+
+def test_known_weights_are_used_and_nothing_is_guessed() -> None:
+    odd = rows(lambda X, seen, rng: (rng.random(len(seen)) < np.where(seen == 1, 0.3, 0.05)))
+    given = np.where(odd.y_seen == 1, 0.5, 3.0)
+    found = read_review(odd, 2, given, seed=0)
+    assert not found.selective
+    assert (found.weight == given).all()
+
+
+def test_without_any_review_observed_labels_are_taken_as_right() -> None:
+    none = rows(lambda X, seen, rng: np.zeros(len(seen), bool))
+    found = read_review(none, 2, None, seed=0)
+    assert found.anchors.sum() > 500
+    assert (found.rows.y_true[found.anchors] == none.y_seen[found.anchors]).all()
+
+
+def test_a_class_that_no_reviewed_row_has_is_anchored() -> None:
+    one = rows(lambda X, seen, rng: rng.random(len(seen)) < 0.1)
+    one.y_true[(one.y_true == 1)] = -1
+    found = read_review(one, 2, None, seed=0)
+    assert found.absent == (1,)
+    assert (found.rows.y_true[found.anchors] == 1).any()

@@ -1,0 +1,157 @@
+"""Label strategies against cases computed by hand, and joint against a known truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from alignset.learners import STRATEGIES, Linear, Trees
+from alignset.learners.base import Learner, Predictor, log_odds, softmax
+from alignset.learners.context import Context
+from alignset.learners.strategies.joint import errors, start
+from alignset.rows import Part
+
+
+class Counting(Learner):
+    """Learns the weighted share of each class for each value of the only feature."""
+
+    name = "counting"
+
+    def fit(self, X: Any, y: Any, weight: Any, n_classes: int, *, seed: int) -> Predictor:
+        shares = {}
+        for value in np.unique(X[:, 0]):
+            own = X[:, 0] == value
+            count = np.bincount(y[own], weight[own], n_classes)
+            shares[value] = count / count.sum()
+
+        class Counted(Predictor):
+            def log_odds(self, X: Any) -> Any:
+                return log_odds(np.stack([shares[value] for value in X[:, 0]]))
+
+        return Counted()
+
+
+def context(learner: Learner | None = None, **changes: Any) -> Context:
+    """Ten rows: x = 0 six times, x = 1 four times; five of them reviewed."""
+    x = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    seen = np.array([0, 0, 0, 1, 1, 1, 1, 1, 0, 0])
+    true = np.array([0, 0, -1, 0, -1, -1, 1, -1, 1, -1])
+    rows = Part(x[:, None].astype(float), seen, true, 0 * x, **changes)
+    learner = learner or Counting()
+    return Context(rows, 2, 1, learner, learner, 0, np.ones(10))
+
+
+def share(model: Predictor, value: float) -> float:
+    """P(class 1) at x = value."""
+    return float(softmax(model.log_odds(np.array([[value]])))[0, 1])
+
+
+def test_observed_is_the_share_of_observed_labels() -> None:
+    model = STRATEGIES["observed"].fit(context())
+    assert share(model, 0) == pytest.approx(3 / 6)
+    assert share(model, 1) == pytest.approx(2 / 4)
+
+
+def test_reviewed_is_the_share_of_true_labels_among_reviewed_rows() -> None:
+    model = STRATEGIES["reviewed"].fit(context())
+    assert share(model, 0) == pytest.approx(0, abs=1e-4)  # three zeros; certainty is bounded
+    assert share(model, 1) == pytest.approx(1, abs=1e-4)
+
+
+def test_both_puts_true_labels_in_place_of_observed_ones() -> None:
+    model = STRATEGIES["both"].fit(context())
+    assert share(model, 0) == pytest.approx(2 / 6)
+    assert share(model, 1) == pytest.approx(3 / 4)
+
+
+def test_irbl_weights_observed_labels_by_what_the_reviewed_rows_say_of_them() -> None:
+    # x = 0: reviewed rows say class 0, so of the unreviewed labels 0, 1, 1 only the 0 counts, with
+    # P_T / P_U = 1 / 0.5 = 2; x = 1: of the unreviewed labels 1, 0 only the 1 counts
+    model = STRATEGIES["irbl"].fit(context())
+    assert share(model, 0) == pytest.approx(0, abs=1e-3)
+    assert share(model, 1) == pytest.approx(1, abs=1e-3)
+    plain = context()
+    half = np.where(plain.rows.X[:, 0] == 0, 0, plain.rows.y_true)  # P_T(1 | x = 1) = 1 still
+    assert (half[plain.reviewed] == plain.rows.y_true[plain.reviewed]).all()
+
+
+def test_weights_of_reviewed_rows_reach_the_reviewed_model() -> None:
+    rows = context()
+    rows.rows.y_true[1] = 1  # x = 0 now has true labels 0, 1, 0
+    rows.review_weight = np.where(np.arange(10) == 1, 2.0, 1.0)
+    assert share(STRATEGIES["reviewed"].fit(rows), 0) == pytest.approx(2 / 4)
+
+
+def simulated(n: int, reviewed: float, seed: int, K: int = 2) -> tuple[Part, Any, Any]:
+    """Rows with a known P(y | x) and P(y~ | y, x)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    B = rng.normal(size=(3, K)) * 1.5
+    p = softmax(log_odds(softmax(X @ B)))
+    y = np.array([rng.choice(K, p=row) for row in p])
+    rate = 1 / (1 + np.exp(-(X[:, 0] - 1.0)))  # errors depend on x
+    flip = rng.random(n) < rate
+    seen = np.where(flip, (y + 1) % K, y)
+    true = np.where(rng.random(n) < reviewed, y, -1)
+    return Part(X, seen, true, np.zeros(n, int)), p, rate
+
+
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize("learner", [Linear(), Trees()], ids=lambda learner: learner.name)
+def test_joint_recovers_the_class_and_the_errors(K: int, learner: Learner) -> None:
+    rows, p, rate = simulated(4000, 0.1, seed=K, K=K)
+    settled = learner.settle(rows.X, rows.y_seen, np.ones(4000), K, seed=0)
+    found = Context(rows, K, 1, learner, settled, 0, np.ones(4000))
+    joint = softmax(STRATEGIES["joint"].fit(found).log_odds(rows.X))
+    observed = softmax(STRATEGIES["observed"].fit(found).log_odds(rows.X))
+    off, naive = abs(joint - p).mean(), abs(observed - p).mean()
+    assert off < 0.5 * naive
+    assert off < (0.06 if learner.name == "linear" else 0.10)
+
+
+def test_joint_recovers_the_error_model() -> None:
+    rows, _, rate = simulated(4000, 0.2, seed=1)
+    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), 0, np.ones(4000))
+    said = np.exp(errors(found, start(found)))
+    y = np.where(rows.reviewed, rows.y_true, 0)
+    own = said[np.arange(4000), y][rows.reviewed]
+    right = (rows.y_seen == rows.y_true)[rows.reviewed]
+    expected = np.where(right, 1 - rate[rows.reviewed], rate[rows.reviewed])
+    assert abs(own - expected).mean() < 0.08
+
+
+def test_shrunk_is_a_ridge_around_the_observed_coefficients() -> None:
+    """With many reviewed rows and a weak pull, PASS gives the free logistic regression."""
+    rows, _, _ = simulated(3000, 1.0, seed=3)
+    learner = Linear(C=1.0)
+    found = Context(rows, 2, 1, learner, learner, 0, np.ones(3000))
+    ours = softmax(STRATEGIES["shrunk"].fit(found).log_odds(rows.X))[:, 1]
+    free = LogisticRegression(C=1e6).fit(rows.X, rows.y_true).predict_proba(rows.X)[:, 1]
+    assert abs(ours - free).max() < 0.03
+
+
+def test_recalibrated_has_two_numbers_and_mends_a_shift() -> None:
+    rows, p, _ = simulated(4000, 0.3, seed=4)
+    one_sided = np.where((rows.y_seen == 1) & (np.arange(4000) % 2 == 0), 0, rows.y_seen)
+    rows = Part(rows.X, one_sided, rows.y_true, rows.group)
+    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), 0, np.ones(4000))
+    observed = softmax(found.observed.log_odds(rows.X))[:, 1]
+    mended = softmax(STRATEGIES["recalibrated"].fit(found).log_odds(rows.X))[:, 1]
+    assert np.corrcoef(observed, mended)[0, 1] > 0.9
+    assert abs(mended.mean() - p[:, 1].mean()) < 0.03 < abs(observed.mean() - p[:, 1].mean())
+
+
+def test_a_row_does_not_train_the_score_it_is_read_by() -> None:
+    """Trees memorise: a score of a row by a model that saw it would say its own label."""
+    rng = np.random.default_rng(0)
+    X, seen = rng.normal(size=(300, 4)), rng.integers(0, 2, 300)
+    rows = Part(X, seen, np.where(np.arange(300) < 150, seen, -1), 0 * seen)
+    trees = Trees(200, 0.3, 31, 1.0)
+    found = Context(rows, 2, 1, trees, trees, 0, np.ones(300))
+    held = found.observed_odds[:, 1] > 0
+    seen_before = found.observed.log_odds(X[:150])[:, 1] > 0
+    assert (seen_before == seen[:150]).mean() > 0.95
+    assert (held == seen[:150]).mean() < 0.65
