@@ -83,7 +83,12 @@ def run_cell(cell: Cell, most: int, device: str, networks: bool) -> list[dict[st
     found = []
     for name, fit in models(rows, cell.replication, device, networks):
         start = time.perf_counter()
-        for part, said in fit():
+        try:
+            answers = fit()
+        except (ValueError, ImportError) as error:  # too few rows, or cleanlab is not installed
+            print(f"{cell.name}: {name}: {error}", flush=True)
+            continue
+        for part, said in answers:
             spent = time.perf_counter() - start
             found.append({**about, "model": name + part, **score(rows, said), "seconds": spent})
     for row in found:
@@ -107,7 +112,7 @@ def models(rows: Drawn, seed: int, device: str, networks: bool) -> Any:
             yield f"{name} {kind}", lambda y=y, at=at, use=learner: plain(rows, y, at, use)
     yield "blend", lambda: estimator(rows, None, seed, device)
     if networks:
-        for method in ("joint", "alignment", "standard", "cleanlab"):
+        for method in ("joint", "alignment", "standard", "confident"):
             yield method, lambda method=method: estimator(rows, method, seed, device)
 
 

@@ -24,6 +24,7 @@ from alignset.learners.network import NetworkSearch, thinned
 from alignset.learners.review import Review, read_review
 from alignset.learners.stacking import cross_entropy, fit_weights
 from alignset.learners.standing import standing
+from alignset.learners.strategies.joint import Joint
 from alignset.progress import Counter, Progress
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds, review_strata
@@ -87,11 +88,11 @@ def fit_blend(
         chosen, settled, review, fold, (n_classes, n_groups), seed, n_jobs, counter
     )
     names = [(c.strategy.name, c.learner.name) for c in chosen]
-    trust = [c.strategy.rows_to_trust for c in chosen]
+    trust = [(c.strategy.share, c.strategy.rows_to_trust) for c in chosen]
     if network is not None:
         odds, model = _network(network, review, fold, (n_classes, n_groups), seed, counter)
         said, models = np.concatenate([said, odds[None]]), [*models, model]
-        names, trust = [*names, (network.method.name, "network")], [*trust, 0.0]
+        names, trust = [*names, (network.method.name, "network")], [*trust, (Joint.share, Joint.rows_to_trust)]
     prior = _prior(names, trust, skill, review)
     return _combine(names, prior, said, models, review, n_groups, seed)
 
@@ -243,7 +244,7 @@ def _network(
 
 def _prior(
     names: Sequence[tuple[str, str]],
-    trust: Sequence[float],
+    trust: Sequence[tuple[float, float]],
     skill: dict[str, float],
     review: Review,
 ) -> Floats:
@@ -254,7 +255,8 @@ def _prior(
     """
     rarest = min(c for c in np.bincount(review.rows.y_true[review.rows.reviewed]) if c)
     own = np.array([skill.get(learner, 1.0) for _, learner in names])
-    return np.asarray(rarest / (rarest + np.array(trust)) * np.maximum(own, 0.1) ** 2)
+    share, needed = np.array(trust).T
+    return np.asarray(share * rarest / (rarest + needed) * np.maximum(own, 0.1) ** 2)
 
 
 def _combine(

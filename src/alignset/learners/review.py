@@ -22,8 +22,8 @@ from alignset.learners.linear import Linear
 from alignset.rows import Part
 from alignset.rows.selection import MAX_WEIGHT
 
-EDGES = (0.1, 0.3, 0.6)
-"""Where the agreement of an observed label with x is cut, as shares of the rows of its class."""
+LEVELS = 16
+"""Cells in all: with two classes the agreement of a label with x is cut into eight levels each."""
 
 DOUBT = 1e-4
 """A review less likely than this under a fair draw is taken to be selective."""
@@ -82,12 +82,13 @@ def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
             )
             said = softmax(model.log_odds(rows.X[out]))
             agreement[out] = said[np.arange(len(out)), rows.y_seen[out]]
-    level = np.zeros(len(rows), dtype=np.int64)
+    level, n_levels = np.zeros(len(rows), dtype=np.int64), max(2, LEVELS // n_classes)
+    edges = np.arange(1, n_levels) / n_levels
     for k in range(n_classes):
         own = rows.y_seen == k
         if own.any():
-            level[own] = np.searchsorted(np.quantile(agreement[own], EDGES), agreement[own])
-    return np.asarray(rows.y_seen * (len(EDGES) + 1) + level)
+            level[own] = np.searchsorted(np.quantile(agreement[own], edges), agreement[own])
+    return np.asarray(rows.y_seen * n_levels + level)
 
 
 def _odd(size: Floats, count: Ints) -> bool:

@@ -89,8 +89,16 @@ def cross_entropy(odds: Floats, y: Ints, weight: Floats) -> float:
     return float(-(weight @ logs))
 
 
-def solve(odds: Floats, y: Ints, weight: Floats, shrinkage: float, prior: Floats) -> Weights:
-    """Return the best weights for one shrinkage."""
+def solve(
+    odds: Floats,
+    y: Ints,
+    weight: Floats,
+    shrinkage: float,
+    prior: Floats,
+    *,
+    least: float | None = 0.0,
+) -> Weights:
+    """Return the best weights for one shrinkage, none below ``least``."""
     J, _, K = odds.shape
     hit = one_hot(y, K)
 
@@ -105,7 +113,7 @@ def solve(odds: Floats, y: Ints, weight: Floats, shrinkage: float, prior: Floats
         return float(loss), np.concatenate([slope, miss.sum(0) + 2 * INTERCEPT * b])
 
     start = np.concatenate([prior, np.zeros(K)])
-    bounds = [(0.0, None)] * J + [(None, None)] * K
+    bounds = [(least, None)] * J + [(None, None)] * K
     found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds)
     b = found.x[J:]
     return Weights(found.x[:J], b - b.mean(), shrinkage)

@@ -35,6 +35,7 @@ class Joint(Strategy):
 
     rounds: int = 4
     name = "joint"
+    rows_to_trust = 30.0
     says = "a model of the class and one of the errors, fitted together by EM"
     needs_errors = True
 
@@ -62,7 +63,8 @@ def start(rows: Context) -> Floats:
     part, k = rows.rows, rows.n_classes
     X = _with_label(part.X, part.y_seen, k)
     _, y, weight = rows.reviewed_rows
-    model = rows.fit(X[np.flatnonzero(part.reviewed)], y, weight, Linear())
+    # the label alone is not penalised: with few rows this is P(y | y~), counted
+    model = rows.fit(X[np.flatnonzero(part.reviewed)], y, weight, Linear(free=k - 1))
     return known(rows, softmax(model.log_odds(X)))
 
 
@@ -106,5 +108,5 @@ def _with_label(X: Any, y_seen: Any, k: int) -> Any:
     seen = one_hot(y_seen, k)[:, 1:]
     if scipy.sparse.issparse(X):
         products = [X.multiply(seen[:, [j]]) for j in range(k - 1)]
-        return scipy.sparse.hstack([X, scipy.sparse.csr_matrix(seen), *products]).tocsr()
-    return np.hstack([X, seen, *(X * seen[:, [j]] for j in range(k - 1))])
+        return scipy.sparse.hstack([X, *products, scipy.sparse.csr_matrix(seen)]).tocsr()
+    return np.hstack([X, *(X * seen[:, [j]] for j in range(k - 1)), seen])

@@ -1,0 +1,147 @@
+"""What a fit accepts: features of any kind, labels and groups that belong to the same rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from alignset.labels import EncodedLabels
+from alignset.stack import Module
+
+NOT_REVIEWED = (-1, -1.0, "")
+"""What some libraries write for a missing label."""
+
+MOST_GROUPS = 50
+"""More groups than this are refused if there is one for every 20 rows: a column of numbers."""
+
+
+def is_whole(value: Any) -> bool:
+    """Tell whether a value is a whole number."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def learn_encoder(X: Any) -> Any:
+    """Return how to turn a table with text, dates or gaps into numbers; None if it needs none.
+
+    The command line encodes tables in the same way: numbers are filled with their median and say
+    where they were missing, text becomes one column per level, rare levels one for all.
+    """
+    frame = as_frame(X)
+    if frame is None:
+        return None
+    from alignset.tables.kinds import kind_of
+    from alignset.tables.preprocess import fit_preprocessing
+
+    return fit_preprocessing(frame, {name: kind_of(frame[name]) for name in frame.columns})
+
+
+def as_frame(X: Any) -> Any:
+    """Return features that need encoding as a DataFrame with text as names; None for others."""
+    if scipy.sparse.issparse(X):
+        return None
+    if hasattr(X, "iloc") and hasattr(X, "dtypes") and getattr(X, "ndim", 0) == 2:
+        numbers = all(dtype.kind in "biuf" for dtype in map(_numpy_dtype, X.dtypes))
+        if numbers and not X.isna().to_numpy().any():
+            return None
+        return X.set_axis([str(name) for name in X.columns], axis=1)
+    values = np.asarray(X)
+    if values.ndim != 2 or values.dtype.kind != "f" or not np.isnan(values).any():
+        return None
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+
+
+def _numpy_dtype(dtype: Any) -> Any:
+    return dtype if isinstance(dtype, np.dtype) else getattr(dtype, "numpy_dtype", np.dtype(object))
+
+
+def encode_features(encoder: Any, X: Any) -> Any:
+    """Return a table as numbers, as in training; it may have no gaps this time."""
+    frame = as_frame(X)
+    if frame is None:
+        import pandas as pd
+
+        names = X.columns if hasattr(X, "columns") else [f"x{j}" for j in range(np.shape(X)[1])]
+        frame = pd.DataFrame(np.asarray(X), columns=[str(name) for name in names])
+    found = encoder.transform(frame)
+    if not np.isfinite(found).all():
+        column = encoder.feature_names[int((~np.isfinite(found)).any(0).argmax())]
+        raise ValueError(f"X contains infinity in {column!r}; replace or drop those values.")
+    return found
+
+
+def check_index(X: Any, **named: Any) -> None:
+    """Refuse pandas columns whose index is not that of X: their rows would be mixed up."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index):
+        return
+    for name, values in named.items():
+        other = getattr(values, "index", None)
+        if other is None or callable(other) or len(other) != len(index) or other.equals(index):
+            continue
+        at = int(np.flatnonzero(np.asarray(other) != np.asarray(index))[0])
+        raise ValueError(
+            f"{name} and X are pandas objects whose rows have different names: row {at} is "
+            f"{index[at]!r} in X and {other[at]!r} in {name}. Use {name}.loc[X.index] to put them "
+            f"in the same order, or {name}.to_numpy() if they already are."
+        )
+
+
+def check_not_reviewed(labels: EncodedLabels) -> None:
+    """Refuse -1 and the empty text as a true label that is never observed: they mean nothing."""
+    for code, name in enumerate(labels.classes.tolist()):
+        if name in NOT_REVIEWED and code not in labels.y_seen and code in labels.y_true:
+            raise ValueError(
+                f"y_true holds {name!r} in {int((labels.y_true == code).sum())} rows, and no row "
+                f"is observed as {name!r}; mark rows that were not reviewed with NaN or None."
+            )
+
+
+def check_groups_are_few(names: Any, n: int) -> None:
+    """Refuse a column of numbers as groups."""
+    if len(names) > MOST_GROUPS and len(names) > n / 20:
+        raise ValueError(
+            f"groups holds {len(names)} different values in {n} rows; a group needs many rows, so "
+            "bin a column of numbers first, for example with pandas.qcut(age, 4)."
+        )
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device that torch does not know by that name."""
+    if not (isinstance(device, str) and device.split(":")[0] in ("cpu", "cuda")):
+        raise ValueError(
+            f"device must be 'cpu', 'cuda' or 'cuda:N', got {device!r}; an NVIDIA GPU is 'cuda'."
+        )
+
+
+def check_hidden(hidden: Any) -> None:
+    """Refuse a width that is not a number, such as scikit-learn's tuple of layers."""
+    if not is_whole(hidden) or hidden < 1:
+        raise ValueError(
+            f"hidden must be a whole number of at least 1, the width of both hidden layers "
+            f"(hidden >= 1), got {hidden!r}; pass backbone= for another shape."
+        )
+
+
+def as_backbone(backbone: Any) -> Any:
+    """Return a backbone; a function that makes a torch module becomes one."""
+    if backbone is None or hasattr(backbone, "start"):
+        return backbone
+    if hasattr(backbone, "predict_proba"):
+        raise ValueError(
+            f"backbone must be a network, got the classifier {backbone!r}; pass it as estimator="
+        )
+    if hasattr(backbone, "forward") and not isinstance(backbone, type):
+        raise ValueError(
+            f"backbone must make a network for given sizes, got one network, "
+            f"{type(backbone).__name__}; pass a function, such as lambda d, k: nn.Linear(d, k)."
+        )
+    if callable(backbone):
+        return Module(backbone)
+    raise ValueError(
+        f"backbone must be a Backbone, or a function (inputs, outputs) -> nn.Module, got "
+        f"{backbone!r}."
+    )
