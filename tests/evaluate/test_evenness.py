@@ -41,7 +41,7 @@ def test_drawn_noise_has_the_variance_that_repeated_reviews_show(power):
         found.append(rates.at(grid))
         if seed < 20:
             nothing = np.zeros((int((data.group == 1).sum()), 1))
-            noise, _ = _draw([rates], nothing, np.random.default_rng(seed), finite=False)
+            noise, _, _ = _draw([rates], nothing, np.random.default_rng(seed), finite=False)
             believed.append(noise[:, 0].std(0))
     inner = np.std(found, axis=0) > 0.02
     assert inner.sum() > GRID / 2
@@ -53,11 +53,11 @@ def test_noise_takes_evenness_away_and_the_estimate_gives_it_back():
     rng = np.random.default_rng(0)
     noise = 0.05 * rng.normal(size=(600, 2, 2, 1)) * np.ones(GRID)
     seen = np.full((2, 2, GRID), 0.5) + 0.02 * np.array([1, -1])[:, None, None]
-    scale, deviation = _invert(seen, noise, 0.95)
+    scale, deviation = _invert(seen, noise, noise, 0.95)
     assert scale[0] == 0  # equal groups are not ruled out
     assert scale[1] < 1 < scale[2]
     assert deviation.mean() < 0
-    sure = _invert(seen, noise / 100, 0.95)[0]
+    sure = _invert(seen, noise / 100, noise / 100, 0.95)[0]
     np.testing.assert_allclose(sure, 1, atol=0.05)
 
 

@@ -13,7 +13,7 @@ of the rows from their population as well as the draw of the reviewed ones from 
 
 Few labels are wrong, so few e are large, and a variance made of three of them is no variance.
 V is therefore averaged with its expectation under the soft labels, sum_i E_q[T_i^2] / N^2, which
-counts as `PRIOR_EVENTS` events; and the interval solves
+counts as a few events (`PRIOR_EVENTS`); and the interval solves
 
     (theta - theta_hat)^2 = t^2 [ V + (K3 / V) (theta - theta_hat) ],    K3 = sum T_i^3 / N^3,
 
@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from alignset.evaluate.estimands import Linear
 
@@ -38,6 +38,8 @@ Mask = NDArray[np.bool_]
 
 PRIOR_EVENTS = 1.5
 """How many events the variance expected under the soft labels counts for."""
+PRIOR_EVENTS_IF_LESS = 5.0
+"""The same where less was seen than expected, as in a review that met none of the rare errors."""
 
 _MOST_SKEW = 1.0
 _EDGE = 1e-3
@@ -202,24 +204,26 @@ def tuned_power(sample: ReviewedSample, found: Floats, psi_soft: Floats) -> floa
 
 def influence_steps(
     sample: ReviewedSample, found: Floats, psi_soft: Floats, power: float, *, finite: bool = False
-) -> Floats:
-    """Return what each row adds to the error of an estimate, (n,) or (n, C).
+) -> tuple[Floats, Floats]:
+    """Return what each row adds to the error of an estimate, (n,) or (n, C), and its base.
 
-    ``found`` (m,) or (m, C) is psi^y of the reviewed rows. In a finite population only the draw
-    of the reviewed rows is left: sqrt(w (w - 1)) (e - e_h).
+    The base is lambda psi^q + e_h: what a row adds, times N, if it is not reviewed. ``found``,
+    (m,) or (m, C), is psi^y of the reviewed rows. In a finite population only the draw of these
+    is left: sqrt(w (w - 1)) (e - e_h).
     """
     rows = np.flatnonzero(sample.reviewed)
     lean = power * psi_soft
     residual = found - lean[rows]
     centre, ddof = residual_centres(sample, rows, residual)
     w, inner = sample.weight[rows], residual - centre[rows]
+    base = lean + centre
     if finite:
         step = np.zeros_like(lean)
         step[rows] = (inner.T * np.sqrt(ddof[rows] * w * (w - 1))).T
     else:
-        step = lean + centre
+        step = base.copy()
         step[rows] += (inner.T * np.sqrt(ddof[rows]) * w).T
-    return np.asarray((step.T * (sample.size / sample.size.sum())).T)
+    return np.asarray((step.T * (sample.size / sample.size.sum())).T), base
 
 
 def moments(
@@ -233,32 +237,29 @@ def moments(
     """Moments of the estimate at a given lambda; see the top of the module."""
     rows = np.flatnonzero(sample.reviewed)
     found = psi_true[rows, sample.true[rows]]
-    step = influence_steps(sample, found, psi_soft, power, finite=finite)
-    centre, _ = residual_centres(sample, rows, found - power * psi_soft[rows])
-    base = power * psi_soft + centre
-    surprise = ((psi_true[rows] - base[rows][:, None]) ** 2 * sample.belief[rows]).sum(1)
+    step, base = influence_steps(sample, found, psi_soft, power, finite=finite)
     chance, states = believed_steps(sample, psi_true[:, :, None], base[:, None], finite=finite)
-    square = states[..., 0] ** 2
-    second, fourth = (chance * square).sum(1), (chance * square**2).sum(1)
-    events = count_events(second, fourth)
-    third = _mix(
-        float((step**3 * _skewing(sample, finite)).sum()),
-        float((chance * square * states[..., 0]).sum(1) @ _skewing(sample, finite, chance)),
-        events,
+    states = states[..., 0]
+    square = states**2
+    second = np.einsum("ij,ij->i", chance, square)
+    events = count_events(second, float(np.vdot(chance, square**2)))
+    part = prior_share(float(step @ step), float(second.sum()), events)
+    third, believed = step**3, np.einsum("ij,ij,ij->i", chance, square, states)
+    if finite:  # of being drawn with probability 1 / w, the third moment
+        third, believed = _drawn_third(sample, third), _drawn_third(sample, believed)
+    surprise = np.einsum("ij,ij->i", sample.belief[rows], (psi_true[rows] - base[rows, None]) ** 2)
+    return Moments(
+        (1 - part) * float(step @ step) + part * float(second.sum()),
+        (1 - part) * float(third.sum()) + part * float(believed.sum()),
+        _degrees(surprise * (sample.size * sample.weight)[rows] ** 2),
     )
-    variance = _mix(float((step**2).sum()), float(second.sum()), events)
-    return Moments(variance, third, _degrees(surprise * (sample.size * sample.weight)[rows] ** 2))
 
 
-def _skewing(sample: ReviewedSample, finite: bool, like: Floats | None = None) -> Floats:
-    """Third moment of being drawn, where a finite population leaves only that: else 1."""
-    w = sample.weight
-    if like is not None and len(like) < len(w):
-        w = w[sample.reviewed]
-    if not finite:
-        return np.ones(len(w))
+def _drawn_third(sample: ReviewedSample, third: Floats) -> Floats:
+    """Turn w^1.5 (w - 1)^1.5 into w (w - 1) (w - 2), for all rows or the reviewed ones."""
+    w = sample.weight if len(third) == len(sample.weight) else sample.weight[sample.reviewed]
     w = np.where(np.isnan(w), 2.0, w)  # not reviewed: the step is 0
-    return np.asarray((w - 2) / np.sqrt(np.maximum(w * (w - 1), 1e-12)))
+    return np.asarray(third * (w - 2) / np.sqrt(np.maximum(w * (w - 1), 1e-12)))
 
 
 def _degrees(part: Floats) -> float:
@@ -291,17 +292,19 @@ def believed_steps(
     return chance, np.concatenate([out, inside], axis=1)
 
 
-def count_events(second: Floats, fourth: Floats) -> float:
-    """How many events a sum of squares is made of: 2 V^2 / Var(V)."""
-    spread = float(fourth.sum() - (second**2).sum())
+def count_events(second: Floats, fourth: float) -> float:
+    """How many events a sum of squares is made of: 2 V^2 / Var(V).
+
+    ``second`` (n,) are the expected squares, ``fourth`` the sum of the expected fourth powers.
+    """
+    spread = fourth - float(second @ second)
     return 2 * float(second.sum()) ** 2 / spread if spread > 0 else float("inf")
 
 
-def _mix(seen: float, believed: float, events: float) -> float:
-    """Average what was seen, by the number of events behind it, with what was expected."""
-    if not np.isfinite(events):
-        return seen
-    return (events * seen + PRIOR_EVENTS * believed) / (events + PRIOR_EVENTS)
+def prior_share(seen: float, believed: float, events: float) -> float:
+    """Weight of what was expected in the average with what was seen, from so many events."""
+    prior = PRIOR_EVENTS_IF_LESS if seen < believed else PRIOR_EVENTS
+    return prior / (prior + events) if np.isfinite(events) else 0.0
 
 
 def residual_centres(
@@ -337,14 +340,15 @@ def score_interval(
     variance = moments.variance
     if not variance > 0:
         return value, value
-    quantile = float(student.isf((1 - level) / 2, moments.df))
+    # A variance of labels, which are 0 or 1, is known better than one of normal numbers.
+    quantile = float(stdtrit(2 * moments.df, (1 + level) / 2))
     skew = np.clip(moments.third / variance**1.5, -_MOST_SKEW, _MOST_SKEW) if skewed else 0.0
     # 2 (2 t^2 + 1) / 6 t^2 of Wilson's shift: right to second order (Hall 1992)
     shift = (2 * quantile**2 + 1) / 6 * skew * np.sqrt(variance)
     bend = 1.0
     if (low, high) == (0.0, 1.0):
         inside = np.clip(value, _EDGE, 1 - _EDGE)
-        bend += quantile**2 * min(variance / (inside * (1 - inside)), 1.0)
+        bend += quantile**2 * min(variance / (inside * (1 - inside)), 1 / (moments.df + 1))
     half = np.sqrt(shift**2 + bend * quantile**2 * variance)
     bounds = np.clip([value + (shift - half) / bend, value + (shift + half) / bend], low, high)
     return float(bounds[0]), float(bounds[1])

@@ -56,19 +56,30 @@ class EstimateRows:
         """Return the review of some of the rows."""
         reviewed, observed = self.reviewed[member], self.scored[0].observed[member]
         chance, stratum = design_strata(self.chance[member], reviewed)
-        n_classes = self.belief.shape[1]
-        # nobody has seen enough rows to say that an error never happens: half a row for each class
-        seen = np.bincount(observed[reviewed], minlength=n_classes)
-        doubt = (n_classes / 2 / (seen + n_classes))[observed][:, None]
         return ReviewedSample(
             true=self.true[member],
             reviewed=reviewed,
             chance=chance,
             size=self.size[member],
             soft=self.soft[member],
-            belief=(1 - doubt) * self.belief[member] + doubt / n_classes,
+            belief=_wider(self.belief[member], observed, reviewed),
             stratum=stratum,
         )
+
+
+def _wider(belief: Floats, observed: Codes, reviewed: Mask) -> Floats:
+    """Add half a wrong label among the reviewed rows of each observed class, where q expects it.
+
+    Nobody has seen enough rows to say that an error never happens.
+    """
+    rows, n_classes = np.arange(len(observed)), belief.shape[1]
+    wrong = np.clip(1 - belief[rows, observed], 1e-9, 1 - 1e-9)
+    expected = np.bincount(observed[reviewed], wrong[reviewed], minlength=n_classes)
+    more = (expected + 0.5) / np.maximum(expected, 1e-9)
+    wider = np.minimum(wrong * more[observed], np.maximum(wrong, 0.5))
+    found = belief * (wider / wrong)[:, None]
+    found[rows, observed] = 1 - wider
+    return np.asarray(found)
 
 
 def check_metric(metric: str, n_classes: int) -> Estimand | None:

@@ -105,7 +105,7 @@ def estimate(
     >>> observed = np.where(rng.random(2000) < 0.05, 1 - true, true)
     >>> reviewed = np.where(rng.random(2000) < 0.1, true, np.nan)
     >>> estimate("auroc", score, observed, reviewed, random_state=0)
-    auroc 0.845 (0.821 to 0.876); reviewed 215, worth 736
+    auroc 0.845 (0.821 to 0.876); reviewed 215, worth 739
     """
     _check_settings(level, power)
     rng = np.random.default_rng(random_state)
@@ -115,13 +115,13 @@ def estimate(
         given_soft=soft_labels, rng=rng,
     )  # fmt: skip
     if metric in EVEN:
-        return estimate_even(metric, rows, rng, level=level, finite=finite, power=power)
+        return estimate_even([metric], rows, rng, level=level, finite=finite, power=power)[0]
     whole = np.ones(len(rows.true), dtype=bool)
     parts = {
-        name: _one(metric, rows, member, name, level, finite=finite, power=power)
+        name: estimate_within(metric, rows, member, name, level, finite=finite, power=power)
         for name, member in rows.cells.items()
     }
-    found = _one(metric, rows, whole, "all", level, finite=finite, power=power)
+    found = estimate_within(metric, rows, whole, "all", level, finite=finite, power=power)
     return found.with_groups(parts)
 
 
@@ -167,7 +167,7 @@ def estimate_difference(
     >>> reviewed = np.where(rng.random(2000) < 0.1, true, np.nan)
     >>> estimate_difference("tpr", score, observed, reviewed, groups=group, threshold=0.5,
     ...                     random_state=0)
-    tpr, m minus f 0.037 (-0.040 to 0.123); reviewed 203, worth 1016
+    tpr, m minus f 0.037 (-0.040 to 0.123); reviewed 203, worth 1006
     """
     _check_settings(level, power)
     rng = np.random.default_rng(random_state)
@@ -182,7 +182,7 @@ def estimate_difference(
             raise ValueError("between compares two groups, y_score_b two scores; pass one of them.")
         return _between_scores(metric, rows, rng, level, finite=finite, power=power)
     first, second = _two_groups(metric, rows, between)
-    return _between_groups(metric, rows, first, second, level, finite=finite, power=power)
+    return estimate_between(metric, rows, first, second, level, finite=finite, power=power)
 
 
 def _check_settings(level: float, power: float | None) -> None:
@@ -217,7 +217,7 @@ def _difference(
     )
 
 
-def _one(
+def estimate_within(
     metric: str,
     rows: EstimateRows,
     member: Mask,
@@ -227,6 +227,7 @@ def _one(
     finite: bool,
     power: float | None,
 ) -> Estimate:
+    """Estimate within some of the rows; of two scores, the second minus the first."""
     title = metric if len(rows.scored) == 1 else f"{metric}, second score minus first"
     reviewed = int((rows.reviewed & member).sum())
     if reviewed == 0:
@@ -287,13 +288,13 @@ def _between_scores(
     power: float | None,
 ) -> Estimate:
     if metric in EVEN:
-        return estimate_even(metric, rows, rng, level=level, finite=finite, power=power)
+        return estimate_even([metric], rows, rng, level=level, finite=finite, power=power)[0]
     whole = np.ones(len(rows.true), dtype=bool)
     parts = {
-        name: _one(metric, rows, member, name, level, finite=finite, power=power)
+        name: estimate_within(metric, rows, member, name, level, finite=finite, power=power)
         for name, member in rows.cells.items()
     }
-    found = _one(metric, rows, whole, "all", level, finite=finite, power=power)
+    found = estimate_within(metric, rows, whole, "all", level, finite=finite, power=power)
     return found.with_groups(parts)
 
 
@@ -314,7 +315,7 @@ def _two_groups(metric: str, rows: EstimateRows, between: Sequence[Any] | None) 
     return chosen[0], chosen[1]
 
 
-def _between_groups(
+def estimate_between(
     metric: str,
     rows: EstimateRows,
     first: Any,
@@ -324,6 +325,7 @@ def _between_groups(
     finite: bool,
     power: float | None,
 ) -> Estimate:
+    """Estimate the metric of the second group minus that of the first."""
     a, b = rows.cells[first], rows.cells[second]
     title = f"{metric}, {second} minus {first}"
     either = a | b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,29 +48,38 @@ class _Drawn:
 
 
 def estimate_even(
-    metric: str,
+    metrics: Sequence[str],
     rows: EstimateRows,
     rng: np.random.Generator,
     *,
     level: float,
     finite: bool,
     power: float | None,
-) -> Estimate:
+) -> list[Estimate]:
     """Estimate how even groups are; between the finest groups if there are several columns."""
-    paired = len(rows.scored) == 2
-    title = metric if not paired else f"{metric}, second score minus first"
     if not rows.cells:
-        raise ValueError(f"{metric} compares groups; pass groups.")
+        raise ValueError(f"{metrics[0]} compares groups; pass groups.")
     n, reviewed = len(rows.true), int(rows.reviewed.sum())
+    after = ", second score minus first" if len(rows.scored) == 2 else ""
+    titles = [metric + after for metric in metrics]
     gap = _missing_cell(rows)
     if gap:
-        return Estimate.unknown(title, "all", n, reviewed, level, gap)
-    seed = rng.spawn(1)[0].bit_generator.random_raw()  # both are drawn with the same noise
+        return [Estimate.unknown(title, "all", n, reviewed, level, gap) for title in titles]
+    seed = rng.bit_generator.random_raw()  # with and without q, the same noise is drawn
     found, alone = (
-        _drawn(metric, rows, np.random.default_rng(seed), level, finite=finite, power=p)
+        _drawn(metrics, rows, np.random.default_rng(seed), level, finite=finite, power=p)
         for p in (power, 0.0)
     )
-    least = -1.0 if paired else 0.0
+    return [
+        _estimate(title, n, reviewed, level, *pair)
+        for title, *pair in zip(titles, found, alone, strict=True)
+    ]
+
+
+def _estimate(
+    title: str, n: int, reviewed: int, level: float, found: _Drawn, alone: _Drawn
+) -> Estimate:
+    least = 0.0 if "," not in title else -1.0
     value, low, high = found.inside(least, 1.0)
     spread, spread_alone = found.deviation.var(), alone.deviation.var()
     gain = max(float(spread_alone / spread), 1.0) if spread > 0 else 1.0
@@ -98,14 +108,14 @@ def _missing_cell(rows: EstimateRows) -> str:
 
 
 def _drawn(
-    metric: str,
+    metrics: Sequence[str],
     rows: EstimateRows,
     rng: np.random.Generator,
     level: float,
     *,
     finite: bool,
     power: float | None,
-) -> _Drawn:
+) -> list[_Drawn]:
     """Estimate for each score, and draw the errors of all jointly."""
     members = [rows.cells[name] for name in rows.finest]
     groups = [([s.take(m) for s in rows.scored], rows.sample(m)) for m in members]
@@ -115,11 +125,14 @@ def _drawn(
     beside = [steps[member] for member in members]
     even = estimate_evenness(groups, beside, rng, level=level, finite=finite, power=power)
     if len(even) == 1:
-        return _alone(metric, areas[0][0], even[0], level)
-    seen = [_seen(metric, area.value, one) for (area, _), one in zip(areas, even, strict=True)]
-    value, deviation = (b - a for a, b in zip(*seen, strict=True))
+        return [_alone(metric, areas[0][0], even[0], level) for metric in metrics]
     power = float(np.mean([one.power for one in even]))
-    return _Drawn.basic(float(value), np.asarray(deviation), power, level)
+    found = []
+    for metric in metrics:
+        seen = [_seen(metric, area.value, one) for (area, _), one in zip(areas, even, strict=True)]
+        value, deviation = (b - a for a, b in zip(*seen, strict=True))
+        found.append(_Drawn.basic(float(value), np.asarray(deviation), power, level))
+    return found
 
 
 def _area(
@@ -134,7 +147,7 @@ def _area(
     seen = np.flatnonzero(whole.reviewed)
     psi_soft = (whole.soft * of_soft.psi).sum(1)
     found = of_true.psi[seen, whole.true[seen]]
-    return area, influence_steps(whole, found, psi_soft, area.power, finite=finite)
+    return area, influence_steps(whole, found, psi_soft, area.power, finite=finite)[0]
 
 
 def _alone(metric: str, area: Difference, even: Evenness, level: float) -> _Drawn:

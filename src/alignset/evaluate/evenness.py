@@ -23,21 +23,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alignset.evaluate.difference import (
-    PRIOR_EVENTS,
     ReviewedSample,
     believed_steps,
     count_events,
     influence_steps,
+    prior_share,
     tuned_power,
 )
 from alignset.evaluate.estimands import ScoredRows
 
 Floats = NDArray[np.float64]
 
-DRAWS = 600
+DRAWS = 500
 GRID = 30
 """Thresholds at which noise is drawn; estimates use every score."""
-MEMBERS = 12
+MEMBERS = 9
 """Members of the family with a smaller gap than what is seen, and with a larger one."""
 
 
@@ -80,7 +80,8 @@ def estimate_evenness(
         gap = 1 - _exact([rate.at(cuts) for rate in rates], cuts)
         wiggle = np.stack([n[0][:, s] for n in noise], axis=1)  # (DRAWS, G, 2, GRID)
         seen = np.stack([rate.at(grid) for rate in rates])
-        scale, deviation = _invert(seen, wiggle, level)
+        calm = np.array([n[2] for n in noise])[:, None, None]
+        scale, deviation = _invert(seen, wiggle, calm * wiggle, level)
         low, middle, high = (float(np.clip(1 - x, 0.0, 1.0)) for x in gap * scale[::-1])
         mean_power = float(np.mean([rate.power for rate in rates]))
         found.append(Evenness(1 - gap, middle, low, high, deviation, along[:, s], mean_power))
@@ -124,16 +125,19 @@ class _Rates:
 
 def _draw(
     rates: Sequence[_Rates], beside: Floats, rng: np.random.Generator, *, finite: bool
-) -> tuple[Floats, Floats]:
-    """Draw the noise of one group in rates (DRAWS, S, 2, GRID), and in what is drawn along."""
+) -> tuple[Floats, Floats, float]:
+    """Draw the noise of one group in rates (DRAWS, S, 2, GRID), and in what is drawn along.
+
+    Also: how much less the noise in the rates would be if only what was seen counted.
+    """
     sample = rates[0].sample
     seen = np.flatnonzero(sample.reviewed)
     steps, states = [], []
     for rate in rates:
         found = rate.psi_true[seen, sample.true[seen]]
         args = sample, found, rate.psi_soft, rate.power
-        steps.append(influence_steps(*args, finite=finite))
-        base = rate.power * rate.psi_soft
+        step, base = influence_steps(*args, finite=finite)
+        steps.append(step)
         chance, state = believed_steps(sample, rate.psi_true, base, finite=finite)
         states.append(state)
     every = np.concatenate([*steps, beside], axis=1)
@@ -142,14 +146,16 @@ def _draw(
     believed = np.concatenate(states, axis=2)
     expected = np.tensordot(believed * chance[:, :, None], believed, axes=((0, 1), (0, 1)))
     square = (believed**2).sum(2)
-    events = count_events((chance * square).sum(1), (chance * square**2).sum(1))
-    part = PRIOR_EVENTS / (PRIOR_EVENTS + events)
+    events = count_events((chance * square).sum(1), float(np.vdot(chance, square**2)))
+    seen_size, size = float(np.trace(cov[:width, :width])), float(np.trace(expected))
+    part = prior_share(seen_size, size, events)
+    calm = min(seen_size / ((1 - part) * seen_size + part * size), 1.0) ** 0.5 if size > 0 else 1.0
     mixed = np.zeros_like(cov)  # what is drawn along keeps the variance that was seen
     mixed[:width, :width], mixed[width:, width:] = expected, cov[width:, width:]
     values, axes = np.linalg.eigh((1 - part) * cov + part * mixed)
     root = axes * np.sqrt(np.clip(values, 0, None))
     noise = rng.normal(size=(DRAWS, len(cov))) @ root.T
-    return noise[:, :width].reshape(DRAWS, len(rates), 2, -1), noise[:, width:]
+    return noise[:, :width].reshape(DRAWS, len(rates), 2, -1), noise[:, width:], calm
 
 
 def _influence(flagged: Floats, label: Floats, weight: Floats) -> Floats:
@@ -179,14 +185,21 @@ def _exact(rates: list[Floats], cuts: Floats) -> float:
 
 def _gap(rates: Floats) -> Floats:
     """Integral of the gap on the grid, (..., G, 2, T) -> (...)."""
-    return np.asarray(np.ptp(rates, axis=-3).mean((-2, -1)))
+    flat = rates.reshape(*rates.shape[:-2], -1)  # (..., G, 2 T)
+    if flat.shape[-2] == 2:  # the same number, in half the time
+        spread = np.abs(flat[..., 0, :] - flat[..., 1, :])
+    else:
+        spread = flat.max(-2) - flat.min(-2)
+    return np.asarray(spread @ np.full(spread.shape[-1], 1 / spread.shape[-1]))
 
 
-def _invert(seen: Floats, noise: Floats, level: float) -> tuple[Floats, Floats]:
+def _invert(seen: Floats, noise: Floats, calm: Floats, level: float) -> tuple[Floats, Floats]:
     """Gaps at the low end, the median and the high end, relative to the gap that is seen.
 
     Also: draws of what is seen of AUEOC minus the truth, if the median is the truth. ``seen``
-    (G, 2, T) are the rates, ``noise`` (DRAWS, G, 2, T) what may have been added to them.
+    (G, 2, T) are the rates, ``noise`` (DRAWS, G, 2, T) what may have been added to them, and
+    ``calm`` what if there was no more noise than was seen: to expect too much of it would be to
+    take a true gap for noise.
     """
     width = float(_gap(seen))
     if not width > 0:  # all groups alike to the last row: there is no shape
@@ -194,12 +207,14 @@ def _invert(seen: Floats, noise: Floats, level: float) -> tuple[Floats, Floats]:
     tails = [(1 + level) / 2, 0.5, (1 - level) / 2]
     mean, steps = seen.mean(0), np.linspace(0, 5, MEMBERS)
     family = [mean + s * (seen - mean) for s in np.linspace(0, 1, MEMBERS)]
-    family += [seen + t * _uphill(seen, noise) for t in steps[1:]]
+    uphill = _uphill(seen, noise)
+    family += [seen + t * uphill for t in steps[1:]]
     found, middle = _crossings(family, noise, width, tails)
     # Of all gaps of a size, those of one sign at every threshold are the easiest to hide.
     one_sign = np.broadcast_to(seen.mean(-1, keepdims=True), seen.shape)
     hidden = mean + np.multiply.outer(2 * steps, _uphill(one_sign, noise))
-    found[2] = max(found[2], _crossings(list(hidden), noise, width, tails[2:])[0][0])
+    for some in (noise, calm):
+        found[2] = max(found[2], _crossings(list(hidden), some, width, tails[2:])[0][0])
     return found / width, _gap(family[middle]) - _gap(family[middle] + noise)
 
 
