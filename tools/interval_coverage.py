@@ -1,6 +1,6 @@
 """Measure the coverage of ``alignset.evaluate.estimate``, and write docs/evaluation.
 
-    python tools/interval_coverage.py                  # all settings, 2 000 repetitions each
+    python tools/interval_coverage.py         # all settings, 2 000 repetitions each, and the page
     python tools/interval_coverage.py --repetitions 200 --only srs-200
 
 A setting is a way to review (design, rows reviewed), labels (noise, groups) and soft labels (good:
@@ -18,6 +18,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import evaluation
 import numpy as np
 import pandas as pd
 import torch
@@ -29,7 +30,6 @@ from alignset.evaluate.even_estimate import estimate_even
 from alignset.evaluate.ranked import METRICS, rank
 from alignset.evaluate.soft_labels import soft_labels
 
-FOLDER = Path(__file__).parent.parent / "docs/evaluation"
 THRESHOLD = 0.3
 POOL = 200_000
 WITHIN = ("wrong", "auroc", "tpr")
@@ -59,19 +59,18 @@ class Setting:
 
 
 def settings() -> list[Setting]:
-    """All settings: along one axis at a time, for each design."""
-    found = []
-    for design in ("srs", "strata", "doubt"):
-        one, random = Setting(design), design == "srs"
-        sizes = (50, 100, 200, 400, 1000) if random else (50, 100, 400)
-        found += [replace(one, reviewed=n, even=n >= 100) for n in sizes]
-        noises = (0.01, 0.03, 0.2, 0.4) if random else (0.01, 0.4)
-        found += [replace(one, noise=noise) for noise in noises]
-        found += [replace(one, groups=g, reviewed=400, even=random) for g in (4, 6)[1 - random :]]
-        sizes = (100, 400) if random else (100,)
-        found += [replace(one, soft=s, reviewed=n) for s in ("useless", "wrong") for n in sizes]
-    found += [Setting(noise=0.01, reviewed=n) for n in (50, 100, 400, 1000)]
-    found += [Setting(noise=0.4, reviewed=n) for n in (50, 1000)]
+    """All settings, the most important first: along one axis at a time, for each design."""
+    some = Setting
+    found = [some(reviewed=n, even=n in (100, 400)) for n in (100, 400, 50, 200, 1000)]
+    found += [some(noise=0.01, reviewed=n) for n in (200, 50, 1000)]
+    found += [some(noise=noise) for noise in (0.03, 0.2, 0.4)]
+    found += [some(groups=6, reviewed=400, even=True)]
+    for design in ("doubt", "strata"):
+        found += [some(design, 100, even=True), some(design, 400), some(design, noise=0.01)]
+    found += [some("doubt", noise=0.4), some("strata", 400, groups=6)]
+    found += [some(design, 100, soft="useless") for design in ("srs", "doubt")]
+    found += [some(design, 100, soft="wrong") for design in ("srs", "strata")]
+    found += [some(groups=4, reviewed=400)]
     return found
 
 
@@ -165,8 +164,10 @@ def scored_rows(rows: Rows) -> tuple[ScoredRows, ScoredRows]:
     )
 
 
-def one_review(setting: Setting, pool: Rows, rng: np.random.Generator) -> dict[str, tuple]:
-    """Estimate everything from one review: estimand -> what came out."""
+def one_review(
+    setting: Setting, pool: Rows, rng: np.random.Generator, only: tuple[str, ...] = ()
+) -> dict[str, tuple]:
+    """Estimate everything, or only some, from one review: estimand -> what came out."""
     rows = pool.take(rng.integers(0, POOL, setting.rows))
     seen, chance = review(setting, rows, rng)
     own = soft_labels(
@@ -181,16 +182,18 @@ def one_review(setting: Setting, pool: Rows, rng: np.random.Generator) -> dict[s
     cells = {g: rows.group == g for g in range(setting.groups)}
     true = np.where(seen, rows.true, -1)
     every = EstimateRows(scored[:1], true, seen, chance, size, given, own, cells, tuple(cells))
-    pair = replace(every, scored=scored)
-    whole = np.ones(len(seen), dtype=bool)
+    pair, whole = replace(every, scored=scored), np.ones(len(seen), dtype=bool)
     settled = {"finite": False, "power": None}
+    jobs = {name: (name, every, whole) for name in ESTIMANDS}
+    jobs |= {f"{name} in group 0": (name, every, cells[0]) for name in WITHIN}
+    jobs["auroc, between scores"] = "auroc", pair, whole
     found = {
-        name: estimate_within(name, every, whole, "all", 0.95, **settled) for name in ESTIMANDS
+        name: estimate_within(*job, "", 0.95, **settled)
+        for name, job in jobs.items()
+        if not only or name in only
     }
-    for name in WITHIN:
-        found[f"{name} in group 0"] = estimate_within(name, every, cells[0], 0, 0.95, **settled)
-    found["tpr, between groups"] = estimate_between("tpr", every, 0, 1, 0.95, **settled)
-    found["auroc, between scores"] = estimate_within("auroc", pair, whole, "all", 0.95, **settled)
+    if not only or "tpr, between groups" in only:
+        found["tpr, between groups"] = estimate_between("tpr", every, 0, 1, 0.95, **settled)
     if setting.even:
         both = ("aueoc", "hm")
         evens = estimate_even(both, every, rng, level=0.95, **settled)
@@ -198,12 +201,14 @@ def one_review(setting: Setting, pool: Rows, rng: np.random.Generator) -> dict[s
     return {k: (e.estimate, e.low, e.high, *e.reviewed_only, e.worth) for k, e in found.items()}
 
 
-def measure(setting: Setting, repetitions: int, seed: int = 0) -> pd.DataFrame:
-    """Coverage, width and bias of every estimand in one setting."""
+def measure(
+    setting: Setting, repetitions: int, seed: int = 0, only: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    """Measure coverage, width and bias of every estimand, or only some, in one setting."""
     rng = np.random.default_rng([seed, *setting.name.encode()])
     pool = make_pool(setting, rng)
     truth = true_values(setting, pool)
-    reviews = [one_review(setting, pool, rng) for _ in range(repetitions)]
+    reviews = [one_review(setting, pool, rng, only) for _ in range(repetitions)]
     rows = []
     for name in reviews[0]:
         numbers = np.array([one[name] for one in reviews])
@@ -254,14 +259,14 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--only", default="", help="settings whose name starts with this")
-    parser.add_argument("--out", type=Path, default=FOLDER / "coverage.csv")
+    parser.add_argument("--out", type=Path, default=evaluation.FOLDER / "coverage.csv")
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--page", action="store_true", help="write the page only")
     options = parser.parse_args(argv)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     chosen = [one for one in settings() if one.name.startswith(options.only)]
-    if not options.page:
-        run(chosen, options.repetitions, options.out, again=options.again)
+    run(chosen, options.repetitions, options.out, again=options.again)
+    if options.out.parent == evaluation.FOLDER:
+        evaluation.main()
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ that makes it right to second order, and the variance of a share also vanishes a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,19 +75,36 @@ class ReviewedSample:
     soft: Floats
     belief: Floats
     stratum: Codes
-    weight: Floats = field(init=False)  # 1 / chance; NaN where that is not known
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def weight(self) -> Floats:
+        """1 / chance; NaN where that is not known."""
         with np.errstate(divide="ignore"):
-            object.__setattr__(self, "weight", 1 / self.chance)
+            return np.asarray(1 / self.chance)
 
-    @property
+    @cached_property
+    def known(self) -> bool:
+        """Whether the probability of review is known for every row."""
+        return not bool(np.isnan(self.chance).any())
+
+    @cached_property
+    def state_chance(self) -> Floats:
+        """Probability of being left out, or reviewed and found to be of class k, (n, 1 + K).
+
+        If probabilities are known for reviewed rows only, for these, each standing for others.
+        """
+        rows = slice(None) if self.known else self.reviewed
+        p = self.chance[rows]
+        found = np.concatenate([(1 - p)[:, None], p[:, None] * self.belief[rows]], axis=1)
+        return np.asarray(found if self.known else found / p[:, None])
+
+    @cached_property
     def label(self) -> Floats:
         """True labels (n, K), 0 where a row was not reviewed."""
         hot = self.true[:, None] == np.arange(self.soft.shape[1])
         return np.asarray(hot & self.reviewed[:, None], dtype=np.float64)
 
-    @property
+    @cached_property
     def expanded(self) -> Floats:
         """How many rows each reviewed row stands for; 0 for the others."""
         return np.where(self.reviewed, self.weight, 0.0) * self.size
@@ -196,8 +214,7 @@ def tuned_power(sample: ReviewedSample, found: Floats, psi_soft: Floats) -> floa
     else:
         w = sample.weight[rows]
         shared = float(((w * (w - 1)) @ (found * soft[rows])).sum())
-        known = not np.isnan(sample.weight).any()
-        square = (sample.weight - 1) @ soft**2 if known else (w * (w - 1)) @ soft[rows] ** 2
+        square = (sample.weight - 1) @ soft**2 if sample.known else (w * (w - 1)) @ soft[rows] ** 2
         own = float(square.sum())
     return float(np.clip(shared / own, 0.0, 1.0)) if own > 0 else 0.0
 
@@ -276,20 +293,16 @@ def believed_steps(
     it then adds, ``base`` (n, C) is lambda psi^q + e_h. Where probabilities of review are known
     for reviewed rows only, these stand for the others.
     """
-    known = not np.isnan(sample.chance).any()
-    rows = np.arange(len(base)) if known else np.flatnonzero(sample.reviewed)
+    rows = slice(None) if sample.known else sample.reviewed
     p = sample.chance[rows]
-    scale = (sample.size[rows] / sample.size.sum())[:, None]
-    out = base[rows][:, None] * scale[:, None]
-    jump = (psi_true[rows] - base[rows][:, None]) * scale[:, None]
+    scale = (sample.size[rows] / sample.size.sum())[:, None, None]
+    out = base[rows][:, None] * scale
+    jump = (psi_true[rows] - base[rows][:, None]) * scale
     if finite:
         out, inside = 0 * out, jump * np.sqrt((1 - p) / p**2)[:, None, None]
     else:
         inside = out + jump / p[:, None, None]
-    chance = np.concatenate([(1 - p)[:, None], p[:, None] * sample.belief[rows]], axis=1)
-    if not known:
-        chance = chance / p[:, None]
-    return chance, np.concatenate([out, inside], axis=1)
+    return sample.state_chance, np.concatenate([out, inside], axis=1)
 
 
 def count_events(second: Floats, fourth: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,9 +51,16 @@ class EstimateRows:
     belief: Floats
     cells: dict[Any, Mask]
     finest: tuple[Any, ...]
+    _samples: dict[bytes, ReviewedSample] = field(default_factory=dict, init=False, repr=False)
 
     def sample(self, member: Mask) -> ReviewedSample:
-        """Return the review of some of the rows."""
+        """Return the review of some of the rows; made once."""
+        key = np.packbits(member).tobytes()
+        if key not in self._samples:
+            self._samples[key] = self._sample(member)
+        return self._samples[key]
+
+    def _sample(self, member: Mask) -> ReviewedSample:
         reviewed, observed = self.reviewed[member], self.scored[0].observed[member]
         chance, stratum = design_strata(self.chance[member], reviewed)
         return ReviewedSample(
