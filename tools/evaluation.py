@@ -25,9 +25,9 @@ def reason(cell: pd.Series) -> str:
     # a stratified review takes as many rows of the smallest group as of any other
     part = (1 / cell.groups if cell.design == "strata" else share) if within else 1.0
     errors = cell.reviewed * part * cell.noise * (0.6 if within else 1.0)
-    positives = cell.reviewed * part * (0.4 if cell.design == "strata" else 0.22)
+    positives = cell.reviewed * part * (0.4 if cell.design == "strata" else 0.25)
     if cell.estimand.startswith("wrong") and errors < FEW_ERRORS:
-        return f"about {errors:.1f} wrong labels are met: a count that small has no 95 % interval"
+        return f"about {errors:.1f} wrong labels are met: too few for an interval of just 95 %"
     if positives < FEW_POSITIVES:
         return f"about {positives:.0f} positives are met"
     if errors < FEW_ERRORS and cell.soft == "good":
@@ -36,7 +36,7 @@ def reason(cell: pd.Series) -> str:
         return "a few rows with extreme scores carry the slope"
     if cell.estimand in ("aueoc", "hm"):
         return "the interval allows for the gap that is hardest to see"
-    return "none of the usual"
+    return "no reason found"
 
 
 def outside(table: pd.DataFrame) -> pd.DataFrame:

@@ -61,16 +61,15 @@ class Setting:
 def settings() -> list[Setting]:
     """All settings, the most important first: along one axis at a time, for each design."""
     some = Setting
-    found = [some(reviewed=n, even=n in (100, 400)) for n in (100, 400, 50, 200, 1000)]
-    found += [some(noise=0.01, reviewed=n) for n in (200, 50, 1000)]
-    found += [some(noise=noise) for noise in (0.03, 0.2, 0.4)]
-    found += [some(groups=6, reviewed=400, even=True)]
-    for design in ("doubt", "strata"):
-        found += [some(design, 100, even=True), some(design, 400), some(design, noise=0.01)]
-    found += [some("doubt", noise=0.4), some("strata", 400, groups=6)]
+    found = [some(reviewed=n, even=n in (100, 400)) for n in (50, 100, 400, 200, 1000)]
     found += [some(design, 100, soft="useless") for design in ("srs", "doubt")]
     found += [some(design, 100, soft="wrong") for design in ("srs", "strata")]
-    found += [some(groups=4, reviewed=400)]
+    found += [some("doubt", 100, even=True), some("strata", 100)]
+    found += [some(design, noise=0.01) for design in ("srs", "doubt", "strata")]
+    found += [some(groups=6, reviewed=400, even=True), some(noise=0.4), some("doubt", noise=0.4)]
+    found += [some("doubt", 400), some("strata", 400), some("strata", 400, groups=6)]
+    found += [some(noise=0.01, reviewed=50), some(noise=0.03), some(noise=0.2)]
+    found += [some(noise=0.01, reviewed=1000), some(groups=4, reviewed=400)]
     return found
 
 
