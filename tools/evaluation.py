@@ -155,7 +155,7 @@ def draw(table: pd.DataFrame) -> str:
         left.set_xlabel("coverage of 95 % intervals, %")
         right.set_xlabel("width, relative to reviewed rows alone")
         right.axvline(1, color="#888888", linewidth=0.8)
-        left.legend(loc="lower left", frameon=False)
+        left.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=8)
         return to_svg(figure)
 
 
