@@ -2,6 +2,7 @@
 
 from alignset.evaluate.calibration import brier, calibration_error
 from alignset.evaluate.curves import equalized_odds, group_curves
+from alignset.evaluate.estimates import estimate, estimate_difference
 from alignset.evaluate.inputs import EmptyCellWarning
 from alignset.evaluate.intervals import Interval, bootstrap
 from alignset.evaluate.metrics import (
@@ -13,9 +14,10 @@ from alignset.evaluate.metrics import (
     summarize,
 )
 from alignset.evaluate.ranked import harmonic_mean
+from alignset.evaluate.result import Estimate
 
 __all__ = [
-    "EmptyCellWarning", "Interval", "Summary", "aueoc", "aueoc_over_fpr", "aueoc_released", "auroc",
-    "bootstrap", "brier", "calibration_error", "equalized_odds", "group_curves", "harmonic_mean",
-    "summarize"
+    "EmptyCellWarning", "Estimate", "Interval", "Summary", "aueoc", "aueoc_over_fpr",
+    "aueoc_released", "auroc", "bootstrap", "brier", "calibration_error", "equalized_odds",
+    "estimate", "estimate_difference", "group_curves", "harmonic_mean", "summarize"
 ]  # fmt: skip
