@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from alignset.model.blend import NAME as BLEND
+
 if TYPE_CHECKING:
     from alignset.review.verdict import ReviewVerdict
 
@@ -64,7 +66,7 @@ class ModelFacts:
 
     def title(self, method: str) -> str:
         """Return a method's name for the reader."""
-        return self.titles.get(method, method)
+        return self.titles.get(method, "Blend" if method == BLEND else method)
 
 
 def percent(share: float, digits: int = 1) -> str:
