@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from alignset.learners.blended import Blended
+from alignset.learners import Blend
 from alignset.model.blend import BlendModel
 from alignset.model.fitted import Model
 from alignset.model.network import Network
@@ -33,7 +33,7 @@ def as_model(clf: NoisyLabelClassifier) -> Model:
 
 def predictor_of(clf: NoisyLabelClassifier) -> Network | BlendModel:
     """Return what a fitted estimator learned: a blend, or a method's networks."""
-    if isinstance(clf._model, Blended):
+    if isinstance(clf.method_, Blend):
         return BlendModel(clf._model, clf._scale)
     return Network.of(clf._model, clf._scale, clf.method_)
 

@@ -185,4 +185,3 @@ def _number(value: Any, name: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         raise ValueError(f"manifest.json holds {name} {value!r}, expected a number")
     return float(value)
-

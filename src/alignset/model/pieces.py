@@ -214,8 +214,7 @@ def _check_answers(model: Any, inputs: int, classes: int) -> None:
         raise ValueError(f"its {type(model).__name__} cannot predict ({error!r})") from None
     if said.shape != (1, classes):
         raise ValueError(
-            f"its {type(model).__name__} answers in the shape {said.shape}, expected "
-            f"{(1, classes)}"
+            f"its {type(model).__name__} answers in the shape {said.shape}, expected {(1, classes)}"
         )
 
 
