@@ -79,7 +79,8 @@ class Candidates(Sequence[Standing]):
         )
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in COLUMNS.values() if name not in ("from", "to"))
+        names = [name for name in COLUMNS.values() if name not in ("from", "to")]
+        head = "".join(f"<th>{name}</th>" for name in names)
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) + "</tr>"
             for row in self._rows

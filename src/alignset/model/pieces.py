@@ -51,18 +51,52 @@ class Packing:
         """Add a model that reads ``inputs`` features, unless it is there; return its place."""
         key = id(model), inputs
         if key not in self.places:
-            kind = next((k for k in KINDS.values() if type(model) is k.of), None)
-            if kind is None:
-                raise ValueError(
-                    f"a blend with a {type(model).__name__} cannot be saved: its code is not part "
-                    "of alignset, and a model folder holds no code; use one of alignset's learners "
-                    "or a scikit-learn classifier."
-                )
-            told, arrays = kind.pack(self, model, inputs, classes)
+            kind, told, arrays = self._describe(model, inputs, classes)
             place = self.places[key] = len(self.about)
-            self.about.append({"kind": kind.name, "inputs": inputs, "classes": classes, **told})
+            self.about.append({"kind": kind, "inputs": inputs, "classes": classes, **told})
             self.arrays |= {f"{place}/{name}": values for name, values in arrays.items()}
         return self.places[key]
+
+    def _describe(
+        self, model: Any, inputs: int, classes: int
+    ) -> tuple[str, dict[str, Any], Arrays]:
+        """Return a model's kind, what JSON can say of it, and its arrays."""
+        kind = type(model)  # a class that inherits from ours may predict otherwise
+        if kind is LinearPredictor:
+            return "linear", {}, {"coef": model.coef, "intercept": model.intercept}
+        if kind is TreesPredictor:
+            return "trees", {"n_rows": int(model.n_rows)}, arrays_of_trees(model)
+        if kind is Constant:
+            return "constant", {}, {"odds": model.odds}
+        if kind is Chained:
+            return "chained", self._chain(model, inputs, classes), {}
+        if kind is NetworkPredictor:
+            network = Network.of(model.ensemble, no_scale(inputs), model.method)
+            told, arrays = network.to_data()
+            own = {name: v for name, v in arrays.items() if not name.startswith("scale/")}
+            return "network", {"network": told}, own
+        if kind is ForeignPredictor:
+            return "foreign", self._own(model), {"present": model.present.astype(np.int64)}
+        raise ValueError(
+            f"a blend with a {kind.__name__} cannot be saved: its code is not part of alignset, "
+            "and a model folder holds no code; use alignset's learners, or pass a scikit-learn "
+            "classifier as estimator=."
+        )
+
+    def _chain(self, model: Chained, inputs: int, classes: int) -> dict[str, Any]:
+        features = bool(model.with_features)
+        base = self.add(model.base, inputs, classes)
+        head = self.add(model.head, inputs * features + classes - 1, classes)
+        return {"base": base, "head": head, "with_features": features}
+
+    def _own(self, model: ForeignPredictor) -> dict[str, Any]:
+        self.foreign.append(model.model)
+        kind = type(model.model)
+        return {
+            "place": len(self.foreign) - 1,
+            "type": f"{kind.__module__}.{kind.__qualname__}",
+            "n_rows": int(model.n_rows),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +138,8 @@ def unpack(
         raise ValueError("manifest.json must list the models of a blend")
     found: list[Piece] = []
     for place, each in enumerate(about):
-        kind = KINDS.get(each["kind"])
-        if kind is None:
+        rebuild = KINDS.get(each["kind"])
+        if rebuild is None:
             raise ValueError(f"manifest.json names an unknown model ({each['kind']!r})")
         own = {
             name.removeprefix(f"{place}/"): values
@@ -114,52 +148,30 @@ def unpack(
         }
         inputs = checked_count(each["inputs"], most[0], "inputs")
         classes = checked_count(each["classes"], most[1], "classes")
-        model, depth = kind.unpack(Unpacking(each, own, found, foreign, inputs, classes))
+        model, depth = rebuild(Unpacking(each, own, found, foreign, inputs, classes))
         if depth > MAX_DEPTH:
             raise ValueError(f"manifest.json chains more than {MAX_DEPTH} models")
         found.append(Piece(model, inputs, classes, depth))
     return found
 
 
-def _pack_linear(at: Packing, model: Any, inputs: int, classes: int) -> Any:
-    return {}, {"coef": model.coef, "intercept": model.intercept}
-
-
-def _unpack_linear(at: Unpacking) -> tuple[Predictor, int]:
+def _linear(at: Unpacking) -> tuple[Predictor, int]:
     at.names("coef", "intercept")
     coef = at.array("coef", (at.classes, at.inputs))
     return LinearPredictor(coef, at.array("intercept", (at.classes,))), 0
 
 
-def _pack_constant(at: Packing, model: Any, inputs: int, classes: int) -> Any:
-    return {}, {"odds": model.odds}
-
-
-def _unpack_constant(at: Unpacking) -> tuple[Predictor, int]:
+def _constant(at: Unpacking) -> tuple[Predictor, int]:
     at.names("odds")
     return Constant(at.array("odds", (at.classes,))), 0
 
 
-def _pack_trees(at: Packing, model: Any, inputs: int, classes: int) -> Any:
-    return {"n_rows": int(model.n_rows)}, arrays_of_trees(model)
-
-
-def _unpack_trees(at: Unpacking) -> tuple[Predictor, int]:
+def _trees(at: Unpacking) -> tuple[Predictor, int]:
     n_rows = checked_count(at.about["n_rows"], 1 << 53, "n_rows")
     return trees_of_arrays(at.arrays, at.inputs, at.classes, n_rows), 0
 
 
-def _pack_chained(at: Packing, model: Any, inputs: int, classes: int) -> Any:
-    scores = classes - 1
-    told = {
-        "base": at.add(model.base, inputs, classes),
-        "head": at.add(model.head, inputs * model.with_features + scores, classes),
-        "with_features": bool(model.with_features),
-    }
-    return told, {}
-
-
-def _unpack_chained(at: Unpacking) -> tuple[Predictor, int]:
+def _chained(at: Unpacking) -> tuple[Predictor, int]:
     at.names()
     features = at.about["with_features"]
     if not isinstance(features, bool):
@@ -169,13 +181,7 @@ def _unpack_chained(at: Unpacking) -> tuple[Predictor, int]:
     return Chained(base.model, head.model, features), 1 + max(base.depth, head.depth)
 
 
-def _pack_network(at: Packing, model: Any, inputs: int, classes: int) -> Any:
-    network = Network.of(model.ensemble, no_scale(inputs), model.method)
-    told, arrays = network.to_data()
-    return {"network": told}, {k: v for k, v in arrays.items() if not k.startswith("scale/")}
-
-
-def _unpack_network(at: Unpacking) -> tuple[Predictor, int]:
+def _network(at: Unpacking) -> tuple[Predictor, int]:
     if [name for name in at.arrays if name.startswith("scale/")]:
         raise ValueError("weights.safetensors does not match the described model ('scale')")
     told = at.about["network"]
@@ -186,17 +192,7 @@ def _unpack_network(at: Unpacking) -> tuple[Predictor, int]:
     return NetworkPredictor(network.ensemble, network.fits.method), 0
 
 
-def _pack_foreign(at: Packing, model: Any, inputs: int, classes: int) -> Any:
-    at.foreign.append(model.model)
-    told = {
-        "place": len(at.foreign) - 1,
-        "type": f"{type(model.model).__module__}.{type(model.model).__qualname__}",
-        "n_rows": int(model.n_rows),
-    }
-    return told, {"present": np.asarray(model.present, dtype=np.int64)}
-
-
-def _unpack_foreign(at: Unpacking) -> tuple[Predictor, int]:
+def _foreign(at: Unpacking) -> tuple[Predictor, int]:
     at.names("present")
     place = checked_count(at.about["place"], len(at.foreign) - 1, "place")
     n_rows = checked_count(at.about["n_rows"], 1 << 53, "n_rows")
@@ -218,23 +214,12 @@ def _check_answers(model: Any, inputs: int, classes: int) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class PieceKind:
-    """A kind of model that a folder may hold, and how it is written and read."""
-
-    name: str
-    of: type[Predictor]
-    pack: Callable[[Packing, Any, int, int], tuple[dict[str, Any], Arrays]]
-    unpack: Callable[[Unpacking], tuple[Predictor, int]]
-
-
-_ALL = (
-    PieceKind("linear", LinearPredictor, _pack_linear, _unpack_linear),
-    PieceKind("trees", TreesPredictor, _pack_trees, _unpack_trees),
-    PieceKind("constant", Constant, _pack_constant, _unpack_constant),
-    PieceKind("chained", Chained, _pack_chained, _unpack_chained),
-    PieceKind("network", NetworkPredictor, _pack_network, _unpack_network),
-    PieceKind("foreign", ForeignPredictor, _pack_foreign, _unpack_foreign),
-)
-KINDS = {kind.name: kind for kind in _ALL}
-"""Name -> kind; nothing else is ever built."""
+KINDS: dict[str, Callable[[Unpacking], tuple[Predictor, int]]] = {
+    "linear": _linear,
+    "trees": _trees,
+    "constant": _constant,
+    "chained": _chained,
+    "network": _network,
+    "foreign": _foreign,
+}
+"""Kind of a piece -> what checks and rebuilds it, with its depth; nothing else is ever built."""
