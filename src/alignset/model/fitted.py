@@ -45,7 +45,7 @@ class Model:
     --------
     >>> from alignset.estimator import NoisyLabelClassifier
     >>> from alignset.estimator.as_model import as_model
-    >>> clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0)
+    >>> clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0)
     >>> X, y = np.eye(4), np.array([0, 1, 0, 1])
     >>> model = as_model(clf.fit(X, y, y_true=[0, 1, 1, None]))
     >>> model.predict_proba(X).shape, model.label_confidence(X, y).shape

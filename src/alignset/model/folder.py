@@ -66,12 +66,17 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
     --------
     >>> import tempfile
     >>> from alignset.estimator import NoisyLabelClassifier
-    >>> clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0)
-    >>> clf = clf.fit(np.eye(4), ["no", "yes"] * 2, y_true=["no", "yes", "yes", None])
+    >>> X = np.random.default_rng(0).normal(size=(80, 2))
+    >>> y, reviewed = np.where(X[:, 0] > 0, "yes", "no").astype(object), np.arange(80) < 40
+    >>> clf = NoisyLabelClassifier("observed", random_state=0)
+    >>> clf = clf.fit(X, y, y_true=np.where(reviewed, y, None))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     clf.save(f"{folder}/model")
-    ...     load_model(f"{folder}/model").classes.tolist()
-    ['no', 'yes']
+    ...     model = load_model(f"{folder}/model")
+    >>> model.classes.tolist(), model.noise_rates, len(model.candidates)
+    (['no', 'yes'], {'all': 0.0}, 3)
+    >>> bool(model.score(X, y) == clf.score(X, y))
+    True
     """
     place = Path(folder)
     manifest = read_manifest(place)
