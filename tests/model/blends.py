@@ -1,5 +1,7 @@
 """Small blends for tests of the model folder and of ONNX: some fitted, some put together by hand."""
 
+from functools import cache
+
 import numpy as np
 
 from alignset import NoisyLabelClassifier
@@ -41,6 +43,7 @@ def with_network():
     return fitted(blend, n_configs=2, hidden=8, max_epochs=5)
 
 
+@cache
 def candidates(classes):
     """Name -> a fitted model of every kind that reads ``D`` features."""
     X, y, _ = rows(classes)
