@@ -1,4 +1,4 @@
-"""Small blends for tests of the model folder and of ONNX: some fitted, some put together by hand."""
+"""Small blends for tests of the model folder and of ONNX: fitted, or put together by hand."""
 
 from functools import cache
 
@@ -69,8 +69,8 @@ def candidates(classes):
 
 
 def blended(models, classes, weights=None):
-    """Blend models, the last candidate of the table having no weight."""
-    X, y, _ = rows(classes)
+    """Blend models with given weights."""
+    X = rows(classes)[0]
     v = np.linspace(0.4, 0.9, len(models)) if weights is None else np.array(weights)
     head = Linear(C=1.0).fit(
         np.random.default_rng(1).normal(size=(40, 1 + 2 * classes)),

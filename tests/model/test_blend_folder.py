@@ -102,7 +102,7 @@ def test_sparse_rows_groups_without_a_rate_and_words_as_labels(tmp_path):
     groups = np.where(np.arange(len(y)) < 100, 1, 2)
     reviewed = np.where(groups == 1, reviewed, np.nan)
     clf = NoisyLabelClassifier("observed", folds=2, random_state=0, n_jobs=1)
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="group 2"):
         clf.fit(sparse, y > 0, y_true=np.where(np.isnan(reviewed), None, reviewed > 0),
                 groups=groups)  # fmt: skip
     clf.save(tmp_path / "m")
@@ -387,6 +387,17 @@ def test_types_that_skops_does_not_know_must_be_named(tmp_path):
     )
     assert refused(tmp_path / "m", trusted=["another.Type"]) == said
     model = load_model(tmp_path / "m", trusted=[name])
+    np.testing.assert_array_equal(model.predict_proba(X), clf.predict_proba(X))
+
+
+def test_lightgbm_is_saved_with_skops(tmp_path):
+    pytest.importorskip("skops", reason="skops, an optional dependency, is not installed")
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    clf = own(lightgbm.LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1))
+    clf.save(tmp_path / "m")
+    assert "lightgbm.basic.Booster, lightgbm.sklearn.LGBMClassifier; if" in refused(tmp_path / "m")
+    names = ["collections.OrderedDict", "lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier"]
+    model = load_model(tmp_path / "m", trusted=names)
     np.testing.assert_array_equal(model.predict_proba(X), clf.predict_proba(X))
 
 
