@@ -300,6 +300,26 @@ def test_whatever_a_description_says_is_loaded_or_refused(place):
                 assert str(error).startswith(str(place)), path  # noqa: PT017
 
 
+def test_whatever_the_arrays_hold_is_loaded_or_refused(place):
+    rng = np.random.default_rng(0)
+    path = place / folder.WEIGHTS
+    content, known = path.read_bytes(), folder.load_arrays(path.read_bytes())
+    kept = 0
+    for _ in range(200):
+        name = rng.choice(sorted(known))
+        kind = known[name].dtype
+        odd = [0, 1, 2, 5, 100] if kind == np.uint8 else [-1, 0, 1, 7, 2**31 - 1]
+        more = [np.nan, np.inf, -np.inf, 1e300, 1e-300] if kind.kind == "f" else []
+        path.write_bytes(content)
+        change(place, arrays=put(name, rng.choice([*odd, *more]), rng.integers(len(known[name]))))
+        try:
+            load_model(place)
+            kept += 1
+        except ValueError as error:
+            assert str(error).startswith(str(place)), name  # noqa: PT017
+    assert 0 < kept < 150
+
+
 def walk(nodes, start, row, end):
     """Follow a row through one tree as scikit-learn's C code does, never leaving the tree."""
     at, steps = 0, 0
@@ -386,6 +406,8 @@ def test_types_that_skops_does_not_know_must_be_named(tmp_path):
         f"whoever wrote the folder, pass trusted=['{name}'] to load_model."
     )
     assert refused(tmp_path / "m", trusted=["another.Type"]) == said
+    with pytest.raises(ValueError, match=r"trusted must be a list of types, got 'a.B'; pass \['a"):
+        load_model(tmp_path / "m", trusted="a.B")
     model = load_model(tmp_path / "m", trusted=[name])
     np.testing.assert_array_equal(model.predict_proba(X), clf.predict_proba(X))
 

@@ -78,6 +78,8 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
     >>> bool(model.score(X, y) == clf.score(X, y))
     True
     """
+    if isinstance(trusted, str):
+        raise ValueError(f"trusted must be a list of types, got {trusted!r}; pass [{trusted!r}].")
     place = Path(folder)
     manifest = read_manifest(place)
     try:
