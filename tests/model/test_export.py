@@ -111,12 +111,12 @@ def test_other_depths_are_exported(tmp_path, backbone):
 
 def test_a_graph_that_answers_otherwise_is_not_written(model, tmp_path, monkeypatch):
     path = tmp_path / "m.onnx"
-    original = export._Graph._network
+    original = export.add_probability
 
-    def wrong(self, net, x):
-        return original(self, net, self.add("Relu", [x]))
+    def wrong(graph, predictor, x):
+        return original(graph, predictor, graph.add("Relu", [x]))
 
-    monkeypatch.setattr(export._Graph, "_network", wrong)
+    monkeypatch.setattr(export, "add_probability", wrong)
     with pytest.raises(ValueError, match="the probabilities from onnxruntime are off by"):
         export_onnx(model, path)
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,7 @@ from torch import nn
 import alignset
 from alignset import NoisyLabelClassifier, load_model
 from alignset.estimator.as_model import network_of
-from alignset.methods import Alignment, Standard
+from alignset.methods import Alignment, JointAlignment, Standard
 from alignset.methods.registry import METHODS
 from alignset.model import folder
 from alignset.model.fitted import Model
@@ -34,7 +34,9 @@ def rows(n=120, seed=0):
 
 
 def estimator(method=None, **options):
+    method = method or JointAlignment()
     options = {
+        "folds": None,
         "n_configs": 1,
         "max_epochs": 2,
         "hidden": 5,
@@ -249,10 +251,10 @@ def test_a_changed_manifest_is_refused(copy):
 
 
 def test_a_newer_folder_is_refused(copy):
-    change(copy, schema=3, versions={"alignset": "9.0"})
+    change(copy, schema=4, versions={"alignset": "9.0"})
     assert refused(copy) == (
-        f"{copy} cannot be loaded: it has schema 3, written by alignset 9.0, and this alignset "
-        f"({alignset.__version__}) reads up to 2; upgrade alignset."
+        f"{copy} cannot be loaded: it has schema 4, written by alignset 9.0, and this alignset "
+        f"({alignset.__version__}) reads up to 3; upgrade alignset."
     )
 
 

@@ -70,7 +70,7 @@ def test_unknown_levels_are_told_and_a_missing_column_is_refused(model):
 
 def test_a_model_of_a_matrix_predicts_too():
     frame = pd.DataFrame(np.eye(4), columns=list("abcd"))
-    clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0, n_jobs=1)
+    clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0, n_jobs=1)
     model = as_model(clf.fit(frame, [0, 1, 0, 1], y_true=[0, 1, 1, None]))
     out = predict_table(model, frame[list("dcba")])
     np.testing.assert_allclose(out.table[["p_0", "p_1"]], clf.predict_proba(frame))

@@ -160,3 +160,23 @@ def test_it_fits_a_desk_and_a_phone_and_the_console_stays_empty(html, tmp_path, 
         boxes = [svg.bounding_box() for svg in page.locator("figure svg").all()]
     assert (said, wide <= 0) == ([], True)
     assert all(box["width"] > 200 for box in boxes)
+
+
+def test_a_blend_names_its_candidates_and_what_its_classifier_may_keep():
+    about = manifest(["f", "m"])
+    weights = {"observed": 0.25, "both": 0.75, "irbl": 0.0}
+    table = [{"labels": name, "learner": "linear", "weight": v} for name, v in weights.items()]
+    table.append({"labels": "blend", "learner": "all", "weight": 1.0})
+    about["network"] = {"method": {"name": "blend"}, "candidates": table}
+    found = facts(manifest=about)
+    assert found.method == "Blend"
+    text = unescape(model_page(found).html())
+    assert (
+        "Blend of 2 of 3 candidates, weighted by what they said of reviewed rows they were not "
+        "trained on (labels, learner, weight): both linear 0.75, observed linear 0.25."
+    ) in text
+    assert "nearest neighbours" not in text
+    about["files"] = {"estimators.skops": {}}
+    assert "estimators.skops holds a classifier that is not part of alignset; some kinds" in (
+        unescape(model_page(facts(manifest=about)).html())
+    )

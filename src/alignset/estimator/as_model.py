@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from alignset.learners import Blend
+from alignset.model.blend import BlendModel
 from alignset.model.fitted import Model
 from alignset.model.network import Network
 from alignset.tables.columns import Columns
@@ -25,10 +27,16 @@ def as_model(clf: NoisyLabelClassifier) -> Model:
             for group, rate in clf.noise_rates_.items()
         },
     }
-    network = network_of(clf)
-    return Model(network, matrix, clf.classes_, clf.groups_, Columns("y", matrix.columns), known)
+    found = predictor_of(clf)
+    return Model(found, matrix, clf.classes_, clf.groups_, Columns("y", matrix.columns), known)
 
 
-def network_of(clf: NoisyLabelClassifier) -> Network:
-    """Return a fitted estimator's networks, with the hyperparameters of its best config."""
-    return Network.of(clf._ensemble, clf._scale, clf.method_)
+def predictor_of(clf: NoisyLabelClassifier) -> Network | BlendModel:
+    """Return what a fitted estimator learned: a blend, or a method's networks."""
+    if isinstance(clf.method_, Blend):
+        return BlendModel(clf._model, clf._scale)
+    return Network.of(clf._model, clf._scale, clf.method_)
+
+
+network_of = predictor_of
+"""The name before there were blends."""

@@ -10,7 +10,6 @@ from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from alignset.engine import Patience, Trainer, draw_configs
 from alignset.engine.search import search, trainable, variants_of
 from alignset.engine.sizes import count_batches, score_of
-from alignset.estimator.candidates import Candidates
 from alignset.estimator.rates import switches
 from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches
 from alignset.evaluate.switching import switched_groups
@@ -18,6 +17,7 @@ from alignset.learners import Blend
 from alignset.learners.base import softmax
 from alignset.learners.blend import fit_blend
 from alignset.learners.network import NetworkSearch
+from alignset.learners.table import Candidates
 from alignset.methods import Method
 from alignset.progress import Progress
 from alignset.rows import Part, Problem

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,15 @@ import numpy as np
 import pandas as pd
 
 from alignset.model.fitted import Model
+from alignset.model.onnx_graph import EPOCH, Graph
+from alignset.model.onnx_models import add_probability
 from alignset.model.vectors import make_vectors
 from alignset.tables.atomic import new_file
 from alignset.tables.files import check_new_file
 from alignset.tables.kinds import as_levels, as_numbers
-from alignset.tables.preprocess import Category, Matrix, Number, Preprocessing
-
-OPSET, ML_OPSET, IR = 17, 3, 8
-"""Old enough for the runtimes of 2022."""
+from alignset.tables.preprocess import Matrix
 
 TOLERANCE = 1e-5
-EPOCH = "1970-01-01"
 
 
 def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False) -> float:
@@ -35,7 +32,7 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
     """
     place = Path(path)
     check_onnx(place, overwrite=overwrite)
-    content = _Graph(model).serialized()
+    content = _graph_of(model)
     off = _largest_difference(model, content)
     if not off <= TOLERANCE:
         raise ValueError(
@@ -59,114 +56,22 @@ def check_onnx(path: Path, *, overwrite: bool) -> None:
     check_new_file(path, overwrite=overwrite)
 
 
-class _Graph:
-    """Builds the graph node by node; it computes everything in double precision."""
+def _graph_of(model: Model) -> bytes:
+    """Return the graph from the table's columns to probabilities."""
+    graph = Graph()
+    x = graph.features(model.preprocessing)
+    out = add_probability(graph, model.predictor, x)
+    return graph.serialized(out, len(model.classes), _metadata(model))
 
-    def __init__(self, model: Model) -> None:
-        from onnx import TensorProto, helper, numpy_helper
 
-        self.helper, self.to_array = helper, numpy_helper.from_array
-        self.double, self.string = TensorProto.DOUBLE, TensorProto.STRING
-        self.model = model
-        self.nodes: list[Any] = []
-        self.constants: dict[str, Any] = {}
-        self.inputs: list[Any] = []
-
-    def serialized(self) -> bytes:
-        h, fits = self.helper, self.model.network.fits
-        x = self._features(self.model.preprocessing)
-        scale = self.model.network.scale
-        x = self.add("Div", [self.add("Sub", [x, scale.centre]), scale.spread])
-        nets = fits.method.predicting
-        last = self._network(nets[0], x)
-        for net in nets[1:]:
-            last = self.add("Add", [last, self._network(net, x)])
-        last = self.add("ReduceMean", [last], axes=[0], keepdims=0)  # over members
-        last = self.add("Div", [last, float(len(nets))])
-        self.nodes.append(h.make_node("Identity", [last], ["probability"]))
-        out = h.make_tensor_value_info("probability", self.double, ["n", fits.kind.n_classes])
-        graph = h.make_graph(
-            self.nodes, "alignset", self.inputs, [out],
-            [self.to_array(v, name) for name, v in self.constants.items()],
-        )  # fmt: skip
-        opsets = [h.make_opsetid("", OPSET), h.make_opsetid("ai.onnx.ml", ML_OPSET)]
-        made = h.make_model(graph, opset_imports=opsets, ir_version=IR, producer_name="alignset")
-        h.set_model_props(made, self._metadata())
-        return bytes(made.SerializeToString())
-
-    def _metadata(self) -> dict[str, str]:
-        model = self.model
-        return {
-            "classes": json.dumps(model.classes.tolist()),
-            "columns": json.dumps(model.preprocessing.columns),
-            "method": str(model.network.to_data()[0]["method"]["name"]),
-            "members": str(model.network.members),
-            "model_sha256": str(model.manifest.get("sha256", "")),
-        }
-
-    def add(self, op: str, inputs: Sequence[Any], **attributes: Any) -> str:
-        """Add a node; arrays among its inputs become constants."""
-        names = [i if isinstance(i, str) else self._constant(i) for i in inputs]
-        out = f"v{len(self.nodes)}"
-        self.nodes.append(self.helper.make_node(op, names, [out], **attributes))
-        return out
-
-    def _constant(self, value: Any) -> str:
-        name = f"c{len(self.constants)}"
-        self.constants[name] = np.asarray(value)
-        return name
-
-    def _input(self, name: str, kind: Any, width: int = 1) -> str:
-        self.inputs.append(self.helper.make_tensor_value_info(name, kind, ["n", width]))
-        return name
-
-    def _features(self, prep: Preprocessing | Matrix) -> str:
-        if isinstance(prep, Matrix):
-            return self._input("features", self.double, prep.n_features)
-        values = [self._input(c.name, self.double) for c in prep.numbers]
-        gaps = [self.add("IsNaN", [value]) for value in values]
-        parts = [self._number(*each) for each in zip(prep.numbers, values, gaps, strict=True)]
-        for c, gap in zip(prep.numbers, gaps, strict=True):
-            if c.missing:
-                shifted = self.add("Sub", [self.add("Cast", [gap], to=self.double), c.missing[0]])
-                parts.append(self.add("Div", [shifted, c.missing[1]]))
-        parts += [self._one_hot(c) for c in prep.categories]
-        return self.add("Concat", parts, axis=1)
-
-    def _number(self, c: Number, value: str, gap: str) -> str:
-        if c.kind == "date":
-            start = np.datetime64(c.origin or EPOCH, "D").astype(np.float64)
-            value = self.add("Sub", [value, start])
-        filled = self.add("Where", [gap, c.median, value])
-        return self.add("Div", [self.add("Sub", [filled, c.mean]), c.scale])
-
-    def _one_hot(self, c: Category) -> str:
-        """Look up a level's place; rare and unknown levels come last, where the row may be zero."""
-        levels = ["" if level is None else level for level in c.levels]
-        places = self.add(
-            "LabelEncoder",
-            [self._input(c.name, self.string)],
-            domain="ai.onnx.ml",
-            keys_strings=levels or [""],
-            values_int64s=list(range(len(levels) or 1)),
-            default_int64=len(levels),
-        )
-        flat = self.add("Reshape", [places, np.array([-1])])
-        table = np.eye(len(levels) + 1, len(levels) + c.other)
-        return self.add("Gather", [table, flat], axis=0)
-
-    def _network(self, net: str, x: str) -> str:
-        """Class probabilities (M, n, K) of every member: weights have a leading axis of members."""
-        fits: Any = self.model.network.fits
-        depth, last_relu = fits.backbone.depth, fits.backbone.last_relu
-        params = {k: v[0].double().cpu().numpy() for k, v in fits.weights[net].items()}
-        for layer in range(depth + 1):
-            weight = params["w0.0" if layer == 0 else f"w{layer}"]
-            x = self.add("MatMul", [x, np.ascontiguousarray(weight.mT)])
-            x = self.add("Add", [x, np.ascontiguousarray(params[f"b{layer}"].mT)])
-            if layer < depth - 1 or (layer == depth - 1 and last_relu):
-                x = self.add("Relu", [x])
-        return self.add("Softmax", [x], axis=2)
+def _metadata(model: Model) -> dict[str, str]:
+    return {
+        "classes": json.dumps(model.classes.tolist()),
+        "columns": json.dumps(model.preprocessing.columns),
+        "method": model.predictor.method_name,
+        "members": str(model.predictor.members),
+        "model_sha256": str(model.manifest.get("sha256", "")),
+    }
 
 
 def onnx_inputs(model: Model, frame: Any) -> dict[str, Any]:

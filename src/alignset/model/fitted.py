@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score
 
 from alignset.labels import encode_known
+from alignset.learners.table import Candidates
+from alignset.model.blend import BlendModel
 from alignset.model.evaluation import Evaluation
 from alignset.model.network import Network
 from alignset.tables.columns import Columns
@@ -26,6 +29,8 @@ class Model:
 
     Attributes
     ----------
+    predictor : Network or BlendModel
+        What was trained, as plain arrays.
     classes : array of shape (K,)
     groups : array of shape (G,)
         With several group columns, their intersections, "a & b".
@@ -40,14 +45,14 @@ class Model:
     --------
     >>> from alignset.estimator import NoisyLabelClassifier
     >>> from alignset.estimator.as_model import as_model
-    >>> clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0)
+    >>> clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0)
     >>> X, y = np.eye(4), np.array([0, 1, 0, 1])
     >>> model = as_model(clf.fit(X, y, y_true=[0, 1, 1, None]))
     >>> model.predict_proba(X).shape, model.label_confidence(X, y).shape
     ((4, 2), (4,))
     """
 
-    network: Network
+    predictor: Network | BlendModel
     preprocessing: Preprocessing | Matrix
     classes: NDArray[Any]
     groups: NDArray[Any]
@@ -55,13 +60,34 @@ class Model:
     manifest: dict[str, Any]
     evaluation: Evaluation | None = None
 
+    @property
+    def network(self) -> Network | BlendModel:
+        """The predictor: its name before there were blends."""
+        return self.predictor
+
+    @property
+    def candidates(self) -> Candidates | None:
+        """How the candidates of a blend did on reviewed rows they did not see; None without one."""
+        return self.predictor.candidates
+
+    @property
+    def noise_rates(self) -> dict[Any, float]:
+        """Group -> share of wrong observed labels among its reviewed rows; NaN if not known."""
+        known = self.manifest.get("noise_rates") or {}
+        rates = ((group, known.get(str(group), {}).get("rate")) for group in self.groups.tolist())
+        return {group: float("nan") if rate is None else float(rate) for group, rate in rates}
+
     def predict_proba(self, frame: Any) -> NDArray[np.float64]:
         """Probability of each true class (n, K), in the order of ``classes``."""
-        return np.concatenate([self.network.probability(X) for X, _ in self._blocks(frame)])
+        return np.concatenate([self.predictor.probability(X) for X, _ in self._blocks(frame)])
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """Return the most probable true class of each row."""
         return np.asarray(self.classes[self.predict_proba(frame).argmax(1)])
+
+    def score(self, frame: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions for labels ``y``, as scikit-learn's score does."""
+        return float(accuracy_score(y, self.predict(frame), sample_weight=sample_weight))
 
     def label_confidence(self, frame: Any, y: Any) -> NDArray[np.float64]:
         """P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
@@ -70,7 +96,7 @@ class Model:
         if len(codes) != n:
             raise ValueError(f"y has {len(codes)} entries but the table has {n} rows.")
         return np.concatenate(
-            [self.network.confidence(X, codes[rows]) for X, rows in self._blocks(frame)]
+            [self.predictor.confidence(X, codes[rows]) for X, rows in self._blocks(frame)]
         )
 
     def _blocks(self, frame: Any) -> Iterator[tuple[Any, slice]]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,16 +19,18 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
+from alignset.model.blend import BlendModel
 from alignset.model.evaluation import Evaluation
 from alignset.model.fitted import Model
+from alignset.model.foreign import ESTIMATORS, load_estimators
 from alignset.model.network import Network
 from alignset.model.vectors import check_vectors, make_vectors
 from alignset.tables.atomic import new_folder
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import from_data
 
-FORMAT, SCHEMA = "alignset model", 2
-"""Schema 2 holds several members; a single one is written as schema 1, for older versions."""
+FORMAT, SCHEMA = "alignset model", 3
+"""1 is one network, 2 several members of one, 3 a blend: each the oldest that can hold a model."""
 MANIFEST = "manifest.json"
 WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "vectors.json"
 FILES = (WEIGHTS, PREPROCESSING, VECTORS)
@@ -36,11 +39,23 @@ EVALUATION = "evaluation.json"
 MAX_JSON_BYTES = 1 << 28
 
 
-def load_model(folder: str | os.PathLike[str]) -> Model:
+def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Model:
     """Load a model folder, after checking that it is whole and predicts as it did when saved.
 
     ``alignset fit`` and ``NoisyLabelClassifier.save`` write such folders. Nothing in them is
     executed: no pickle, no code, no name that is imported.
+
+    Parameters
+    ----------
+    folder : path
+    trusted : sequence of str, optional
+        Types that may be built besides those that skops knows, such as
+        ``["lightgbm.sklearn.LGBMClassifier"]``; only a blend with a classifier of your own
+        (``estimator=``) has any. The error that names them comes before anything is built.
+
+    Returns
+    -------
+    Model
 
     Raises
     ------
@@ -51,19 +66,26 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     --------
     >>> import tempfile
     >>> from alignset.estimator import NoisyLabelClassifier
-    >>> clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0)
-    >>> clf = clf.fit(np.eye(4), ["no", "yes"] * 2, y_true=["no", "yes", "yes", None])
+    >>> X = np.random.default_rng(0).normal(size=(80, 2))
+    >>> y, reviewed = np.where(X[:, 0] > 0, "yes", "no").astype(object), np.arange(80) < 40
+    >>> clf = NoisyLabelClassifier("observed", random_state=0)
+    >>> clf = clf.fit(X, y, y_true=np.where(reviewed, y, None))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     clf.save(f"{folder}/model")
-    ...     load_model(f"{folder}/model").classes.tolist()
-    ['no', 'yes']
+    ...     model = load_model(f"{folder}/model")
+    >>> model.classes.tolist(), model.noise_rates, len(model.candidates)
+    (['no', 'yes'], {'all': 0.0}, 3)
+    >>> bool(model.score(X, y) == clf.score(X, y))
+    True
     """
+    if isinstance(trusted, str):
+        raise ValueError(f"trusted must be a list of types, got {trusted!r}; pass [{trusted!r}].")
     place = Path(folder)
     manifest = read_manifest(place)
     try:
-        names = (*FILES, *({EVALUATION} & set(manifest["files"])))
+        names = (*FILES, *({EVALUATION, ESTIMATORS} & set(manifest["files"])))
         contents = {name: _read_hashed(place, name, manifest) for name in names}
-        model = _build(manifest, contents)
+        model = _build(manifest, contents, trusted)
         check_vectors(model, _parse(contents[VECTORS], VECTORS))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         ours = type(error) is ValueError
@@ -79,8 +101,9 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
     """
     place = Path(folder)
     check_folder(place, overwrite=overwrite)
-    about, arrays = model.network.to_data()
+    about, arrays = model.predictor.to_data()
     contents = {
+        **model.predictor.files(),
         WEIGHTS: save_arrays(arrays),
         PREPROCESSING: _dump(model.preprocessing.to_data()),
         VECTORS: _dump(make_vectors(model)),
@@ -90,7 +113,7 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
     manifest = {
         **{key: value for key, value in model.manifest.items() if key != "sha256"},
         "format": FORMAT,
-        "schema": 1 if model.network.members == 1 else SCHEMA,
+        "schema": model.predictor.schema,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(),
         "network": about,
@@ -157,22 +180,29 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _build(manifest: dict[str, Any], contents: dict[str, bytes]) -> Model:
+def _build(manifest: dict[str, Any], contents: dict[str, bytes], trusted: Sequence[str]) -> Model:
     try:
         arrays = load_arrays(contents[WEIGHTS])
     except SafetensorError as error:
         raise ValueError(f"{WEIGHTS} is damaged ({error})") from None
     prep = from_data(_parse(contents[PREPROCESSING], PREPROCESSING))
-    network = Network.from_data(manifest["network"], arrays)
-    kind, classes = network.fits.kind, _labels_from_data(manifest["classes"])
-    groups = np.array(manifest["groups"])
-    if (len(prep.feature_names), len(classes)) != (kind.n_features, kind.n_classes):
+    classes, groups = _labels_from_data(manifest["classes"]), np.array(manifest["groups"])
+    found: Network | BlendModel
+    if manifest["schema"] < BlendModel.schema:
+        found = Network.from_data(manifest["network"], arrays)
+    else:
+        own = contents.get(ESTIMATORS)
+        estimators = [] if own is None else load_estimators(own, trusted)
+        found = BlendModel.from_data(manifest["network"], arrays, estimators)
+        if len(found.blended.offsets) != len(groups):
+            raise ValueError("its groups do not match its blend")
+    if (len(prep.feature_names), len(classes)) != (found.n_features, found.n_classes):
         raise ValueError("its preprocessing and classes do not match its network")
     roles = manifest["columns"]
     several = {name: tuple(roles[name]) for name in ("features", "groups")}
     kept = contents.get(EVALUATION)
-    found = None if kept is None else Evaluation.from_data(_parse(kept, EVALUATION))
-    return Model(network, prep, classes, groups, Columns(**{**roles, **several}), manifest, found)
+    seen = None if kept is None else Evaluation.from_data(_parse(kept, EVALUATION))
+    return Model(found, prep, classes, groups, Columns(**{**roles, **several}), manifest, seen)
 
 
 def _read_hashed(folder: Path, name: str, manifest: dict[str, Any]) -> bytes:

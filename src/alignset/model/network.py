@@ -35,16 +35,46 @@ class Network:
         """Number of replicas that are averaged."""
         return int(self.fits.score.shape[1])
 
+    @property
+    def schema(self) -> int:
+        """Which version of the folder can hold it; one member fits into the first."""
+        return 1 if self.members == 1 else 2
+
+    @property
+    def n_features(self) -> int:
+        """Number of features it reads."""
+        return self.fits.kind.n_features
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes it knows."""
+        return self.fits.kind.n_classes
+
+    @property
+    def method_name(self) -> str:
+        """Name of what was trained."""
+        return _name(self.fits.method)
+
+    @property
+    def candidates(self) -> None:
+        """Nothing was blended."""
+        return None
+
+    def files(self) -> dict[str, bytes]:
+        """Return further files by name: there are none."""
+        return {}
+
     def probability(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities (n, K)."""
-        return self._ensemble.probability(self.scale(X))
+        return self.ensemble.probability(self.scale(X))
 
     def confidence(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """P(the observed label is right) (n,) for class codes."""
-        return self._ensemble.confidence(self.scale(X), codes)
+        return self.ensemble.confidence(self.scale(X), codes)
 
     @property
-    def _ensemble(self) -> Ensemble:
+    def ensemble(self) -> Ensemble:
+        """The replicas as the engine knows them."""
         return Ensemble((self.fits,), (np.zeros(self.members, dtype=np.int64),))
 
     @classmethod

@@ -41,7 +41,7 @@ def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
     >>> from alignset.estimator import NoisyLabelClassifier
     >>> from alignset.estimator.as_model import as_model
     >>> frame = pd.DataFrame(np.eye(4), columns=list("abcd"))
-    >>> clf = NoisyLabelClassifier(n_configs=1, max_epochs=2, random_state=0)
+    >>> clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0)
     >>> model = as_model(clf.fit(frame, [0, 1, 0, 1], y_true=[0, 1, 1, None]))
     >>> predict_table(model, frame).table.columns.tolist()
     ['prediction', 'p_0', 'p_1']

@@ -58,7 +58,7 @@ def _answers(model: Model, rows: Any, labels: list[int]) -> dict[str, Any]:
 
 
 def _matrix(model: Model, prep: Matrix) -> Any:
-    scale = model.network.scale
+    scale = model.predictor.scale
     steps = np.resize(_STEPS, (N_ROWS, prep.n_features + 1))[:, : prep.n_features]
     return (scale.centre + steps * scale.spread).tolist()
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 WAYS = {"observed": "on observed labels", "reviewed": "on reviewed rows", "corrected": "corrected"}
 """How a score was measured -> what the reader is told."""
+OTHERS = {"blend": "Blend"}
+"""What a model may be besides a method -> its title."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,7 @@ class ModelFacts:
 
     def title(self, method: str) -> str:
         """Return a method's name for the reader."""
-        return self.titles.get(method, method)
+        return self.titles.get(method, OTHERS.get(method, method))
 
 
 def percent(share: float, digits: int = 1) -> str:

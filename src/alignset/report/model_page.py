@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from alignset.model.foreign import ESTIMATORS
 from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.model_labels import labels, tipping_points
 from alignset.report.model_quality import comparison, quality
@@ -141,6 +142,11 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
             f"For each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
             "held-out predictions, without id or features (evaluation.json)."
         )
+    if ESTIMATORS in m.get("files", {}):
+        holds += (
+            f" {ESTIMATORS} holds a classifier that is not part of alignset; some kinds, such as "
+            "nearest neighbours, keep the rows they were trained on."
+        )
     return [
         ("What it does", f"Estimates the true value of {facts.label!r} ("
          f"{', '.join(map(repr, facts.classes))}) from {len(columns['features'])} columns, and how "
@@ -162,6 +168,15 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
 
 def _training(facts: ModelFacts) -> str:
     search, settings = facts.manifest.get("search"), facts.manifest.get("settings") or {}
+    *candidates, _ = facts.manifest["network"].get("candidates") or [None]
+    if candidates:
+        shares = sorted(candidates, key=lambda each: -each["weight"])
+        used = [each for each in shares if each["weight"] > 0]
+        told = ", ".join(f"{c['labels']} {c['learner']} {c['weight']:.2f}" for c in used)
+        return (
+            f"{facts.method} of {len(used)} of {len(shares)} candidates, weighted by what they "
+            f"said of reviewed rows they were not trained on (labels, learner, weight): {told}."
+        )
     if not search:
         return f"{facts.method}; the search for its configuration was not recorded."
     config = ", ".join(f"{name} {value:.3g}" for name, value in sorted(search["config"].items()))

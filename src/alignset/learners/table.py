@@ -70,8 +70,8 @@ class Candidates(Sequence[Standing]):
         )
 
     def __repr__(self) -> str:
-        lines = [("labels", "learner", "weight", "log loss", "AUROC (95 %)")]
-        lines += [_cells(row) for row in self._rows]
+        head = ("labels", "learner", "weight", "log loss", "AUROC (95 %)")
+        lines = [head, *(_cells(row) for row in self._rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -79,7 +79,8 @@ class Candidates(Sequence[Standing]):
         )
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in COLUMNS.values() if name not in ("from", "to"))
+        names = [name for name in COLUMNS.values() if name not in ("from", "to")]
+        head = "".join(f"<th>{name}</th>" for name in names)
         body = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) + "</tr>"
             for row in self._rows
