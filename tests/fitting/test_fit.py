@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from alignset.evaluate import Interval
 from alignset.fitting import held_out
-from alignset.fitting.compare import compare, expected_of
+from alignset.fitting.compare import compare
 from alignset.fitting.fit import fit_table
 from alignset.fitting.held_out import Settings, score_held_out
 from alignset.model.evaluation import keep_evaluation, small_groups
@@ -137,7 +137,6 @@ def scores_of(targets, *quality):
 def compared(targets, scores, asked, settings):
     small = small_groups(targets)
     kept = keep_evaluation(targets, scores, asked, small)
-    expected = expected_of(asked, targets)
     return compare(kept, settings=settings, expected=expected, groups_left_out=small)
 
 
