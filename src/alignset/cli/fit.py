@@ -57,7 +57,8 @@ def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any
     """Train a model on TABLE and write it to a folder.
 
     Compares the method with plain models, linear and trees on observed, reviewed and both labels,
-    on reviewed rows that none of them was trained on, and says which to use. The folder is written only once everything has succeeded.
+    on reviewed rows that none of them was trained on, and says which to use. The folder is written
+    only once everything has succeeded.
     """
     method = name_of(method)
     check_folder(out, overwrite=overwrite)

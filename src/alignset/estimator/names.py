@@ -60,11 +60,14 @@ def named(name: str) -> Named:
 
 def _fits(name: str) -> str:
     strategy, learner = split_name(name)
-    if name == "blend":
-        return "linear models, trees and a network on all kinds of labels, weighted by reviewed rows"
-    if strategy is None:
-        return f"{learner} models on all kinds of labels, weighted by reviewed rows"
-    return STRATEGIES[strategy].says
+    if strategy is not None:
+        return STRATEGIES[strategy].says
+    what = "linear models, trees and a network" if name == "blend" else _plural(learner)
+    return f"{what} on all kinds of labels, weighted by reviewed rows"
+
+
+def _plural(learner: str | None) -> str:
+    return "linear models" if learner == "linear" else str(learner)
 
 
 def name_of(name: str) -> str:
@@ -91,10 +94,11 @@ def title_of(name: str) -> str:
         return describe(name).title
     strategy, learner = split_name(name)
     if strategy is None:
-        what = {"linear": "linear models"}.get(learner or "", learner)
-        return "Blend" if name == "blend" else name if what is None else f"Blend of {what}"
-    on = f" on {strategy} labels" if strategy in ("observed", "reviewed", "both") else f", {strategy}"
-    return ("Blend" if learner is None else learner.capitalize()) + on
+        whole = "Blend" if name == "blend" else name
+        return whole if learner is None else f"Blend of {_plural(learner)}"
+    plain = strategy in ("observed", "reviewed", "both")
+    start = "Blend" if learner is None else learner.capitalize()
+    return f"{start} on {strategy} labels" if plain else f"{start}, {strategy}"
 
 
 def papers_of(name: str) -> list[Reference]:
@@ -112,7 +116,7 @@ def papers_of(name: str) -> list[Reference]:
 
 
 def needs_unreviewed(name: str) -> bool:
-    """Tell whether it has nothing to learn that a plain classifier would not, if all is reviewed."""
+    """Tell whether it makes no sense if every row is reviewed."""
     asked = resolve(name)
     if isinstance(asked, Blend):
         return asked.strategies != ("reviewed",)

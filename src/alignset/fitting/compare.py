@@ -143,6 +143,4 @@ def tell(judge: Judge, differences: Mapping[str, Mapping[str, Interval]], recomm
 
 
 def _apart(found: Interval) -> str:
-    return (
-        f"difference {found.estimate:+.3f}, 95 % interval {found.low:+.3f} to {found.high:+.3f}"
-    )
+    return f"difference {found.estimate:+.3f}, 95 % interval {found.low:+.3f} to {found.high:+.3f}"
