@@ -197,7 +197,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     write_table(tmp_path / "t.csv", n=3000, reviewed=900)
     argv = [str(a) for a in arguments(tmp_path / "t.csv", tmp_path / "m")]
     job = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *argv, "--method", "joint", "--configs", "2", "--jobs", "1"],
+        [sys.executable, "-c", PROGRAM, *argv, *QUICK, "--configs", "2"],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert job.stdout.readline() == "training\n"

@@ -19,6 +19,7 @@ from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
 from alignset.fitting.compare import Comparison, can_compare, compare
 from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
 from alignset.fitting.plain import PLAIN_LEARNERS
+from alignset.learners import Blend
 from alignset.model.evaluation import MIN_CELL, keep_evaluation, small_groups
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
@@ -177,8 +178,8 @@ def _training(
     """Say how the model was trained, and on what: a search of configs, or a blend's candidates."""
     rows = {"all": len(targets.group), "reviewed": int(targets.reviewed.sum())}
     known = {"method": method, "seed": settings.seed, "settings": settings, "rows": rows}
-    if clf.candidates_ is not None:
-        return {**known, "candidates": list(clf.candidates_), "explained": clf.explain()}
+    if isinstance(clf.method_, Blend):
+        return {**known, "candidates": list(clf.candidates_ or ()), "explained": clf.explain()}
     found = clf.search_results_
     best = int(np.argmin(found["rank"]))
     search = {
