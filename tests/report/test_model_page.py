@@ -99,11 +99,18 @@ def test_a_blend_shows_its_candidates_and_they_are_escaped():
     text = unescape(html)
     assert f"All is on {NASTY}." in text
     assert "0.750 (0.700 to 0.800)" in text
-    assert "of 1 candidates, weighted by reviewed rows" in text
     (table,) = [block.frame for block in section.blocks if hasattr(block, "frame")]
     assert table["learner"].tolist() == [NASTY, "all"]
     assert table["weight"].tolist() == ["0.25", "1.00"]
     assert table["AUROC"].tolist()[1] == "\N{EN DASH}"
+    assert "What the model is made of" not in model_page(facts()).html()
+
+
+def test_an_estimator_that_was_saved_shows_its_candidates_too():
+    found = blended()
+    found["network"] |= {"candidates": found.pop("candidates")}
+    del found["explained"]
+    assert "What the model is made of" in model_page(facts(manifest=found)).html()
 
 
 def test_names_are_escaped_everywhere(html):

@@ -165,12 +165,6 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
 
 def _training(facts: ModelFacts) -> str:
     search, settings = facts.manifest.get("search"), facts.manifest.get("settings") or {}
-    blended = facts.manifest.get("candidates")
-    if blended:
-        return (
-            f"{facts.method} of {len(blended) - 1} candidates, weighted by reviewed rows held out "
-            f"of them; {settings.get('folds', 'unknown')} folds for the comparison."
-        )
     if not search:
         return f"{facts.method}; the search for its configuration was not recorded."
     config = ", ".join(f"{name} {value:.3g}" for name, value in sorted(search["config"].items()))

@@ -136,9 +136,10 @@ def _calibration(found: Measured, way: str) -> Lines:
 
 def made_of(facts: ModelFacts) -> Section | None:
     """Show the candidates of a blend and their weights; None for a model that is no blend."""
-    rows = facts.manifest.get("candidates")
-    if not rows:
+    known = facts.manifest.get("candidates") or facts.manifest["network"].get("candidates")
+    if not known:
         return None
+    rows = [{"log_loss": None, "auroc": None, "low": None, "high": None, **row} for row in known]
     shown = pd.DataFrame(
         {
             "labels": [str(row["labels"]) for row in rows],
