@@ -11,6 +11,7 @@ import pytest
 from alignset import load_model
 from alignset.cli import main
 from alignset.fitting.held_out import Settings
+from alignset.fitting.plain import PLAIN
 from alignset.model import folder
 
 
@@ -43,7 +44,8 @@ def arguments(table, out):
     return ["fit", table, "--label", "told", "--truth", "reviewed", "--group", "sex", "--out", out]
 
 
-QUICK = ["--configs", "1", "--folds", "2", "--jobs", "1"]
+FEW = ["--configs", "1", "--folds", "2", "--jobs", "1"]
+QUICK = [*FEW, "--method", "joint"]
 
 
 def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys):
@@ -57,9 +59,9 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     assert lines[1].startswith("note: 'person' is different in every row, like an identifier,")
     assert lines[2].split() == ["group", "reviewed", "wrong", "noise", "rate", "(95", "%)",
                                 "modelled"]  # fmt: skip
-    assert [line.split()[0] for line in lines[6:10]] == [
-        "standard", "alignment_only", "standard_plus", "joint",
-    ]  # fmt: skip
+    assert lines[5].split()[:4] == ["held", "out", "log", "loss"]
+    assert "found at 0.5 (95 %)" in lines[5]
+    assert [line.split()[0] for line in lines[6:13]] == ["joint", *PLAIN]
     assert lines[-1] == f"model: {tmp_path / 'm'}"
     model = load_model(tmp_path / "m")
     assert model.manifest["comparison"]["sentence"] == lines[-2]
@@ -74,10 +76,35 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     assert err == (f"error: {tmp_path / 'm'} exists; name another folder, or pass --overwrite.\n")
     code, _, _ = run(
         capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK,
-        "--overwrite", "--method", "standard-plus", "--id", "person",
+        "--overwrite", "--method", "standard-plus", "--id", "person", "--threshold", "0.3",
     )  # fmt: skip
     assert code == 0
-    assert load_model(tmp_path / "m").manifest["search"]["method"] == "standard_plus"
+    manifest = load_model(tmp_path / "m").manifest
+    assert manifest["search"]["method"] == "standard_plus"
+    assert manifest["comparison"]["threshold"] == 0.3
+
+
+def test_by_default_it_blends_and_says_what_the_blend_is_made_of(tmp_path, capsys):
+    frame = write_table(tmp_path / "t.csv")
+    code, out, err = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *FEW)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    (at,) = [i for i, line in enumerate(lines) if line.split() == CANDIDATES]
+    manifest = load_model(tmp_path / "m").manifest
+    told = [line.split() for line in lines[at + 1 : at + 1 + len(manifest["candidates"])]]
+    assert [row[:2] for row in told] == [
+        [row["labels"], row["learner"]] for row in manifest["candidates"]
+    ]
+    assert told[-1][:3] == ["blend", "all", "1.00"]
+    assert ["both", "trees"] in [row[:2] for row in told]
+    assert lines[at + 1 + len(told)] == manifest["explained"]
+    assert lines[at - 1].split()[0] == "m"  # the noise rates come first
+    assert "--method blend" in manifest["command"]
+    assert load_model(tmp_path / "m").predict_proba(frame).shape == (150, 2)
+    assert lines[-2].startswith(("Keep Blend: on 60 held-out", "Use "))
+
+
+CANDIDATES = ["labels", "learner", "weight", "log", "loss", "AUROC"]
 
 
 def test_a_group_that_nobody_reviewed_has_no_rate(tmp_path, capsys):
@@ -94,7 +121,7 @@ def test_a_group_that_nobody_reviewed_has_no_rate(tmp_path, capsys):
     ("change", "said"),
     [
         (["--label", "tld"], "the table has no column 'tld'; did you mean 'told'?"),
-        (["--method", "magic"], "no method 'magic'; there are "),
+        (["--method", "magic"], "no method 'magic'; there are blend, alignment, "),
         (["--group", "z"], "make 150 groups, more than 50"),
         (["--device", "cuda"], "there is no CUDA device; pass --device cpu."),
         (["--ignore", "nix"], "the table has no column 'nix'"),
@@ -170,7 +197,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     write_table(tmp_path / "t.csv", n=3000, reviewed=900)
     argv = [str(a) for a in arguments(tmp_path / "t.csv", tmp_path / "m")]
     job = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *argv, "--configs", "2", "--jobs", "1"],
+        [sys.executable, "-c", PROGRAM, *argv, *QUICK, "--configs", "2"],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert job.stdout.readline() == "training\n"
@@ -191,7 +218,7 @@ def test_the_folder_is_described_as_json(tmp_path, capsys):
 
 def test_an_ensemble_is_one_model(tmp_path, capsys):
     write_table(tmp_path / "t.csv")
-    quick = ("--configs", "3", "--folds", "2", "--seed", "3", "--jobs", "1")
+    quick = ("--method", "joint", "--configs", "3", "--folds", "2", "--seed", "3", "--jobs", "1")
     code, _, err = run(
         capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *quick, "--ensemble", "2"
     )

@@ -3,6 +3,8 @@ import json
 import pytest
 
 from alignset.cli import main
+from alignset.estimator.names import name_of
+from alignset.fitting.plain import PLAIN
 from alignset.methods.registry import METHODS
 
 
@@ -12,10 +14,20 @@ def run(capsys, *argv):
     return code, captured.out, captured.err
 
 
+NAMED = ["blend", "observed", "reviewed", "both", "recalibrated", "shrunk", "surrogate",
+         "linear", "trees"]  # fmt: skip
+
+
 def test_methods_lists_every_method(capsys):
     code, out, err = run(capsys, "methods")
     assert (code, err) == (0, "")
-    header, *rows = out.splitlines()
+    blends, methods = (part.splitlines() for part in out.split("\n\n"))
+    assert blends[0].split() == ["name", "paper", "year", "reviewed", "fits"]
+    assert [row.split()[0] for row in blends[1:]] == NAMED
+    shrunk = next(row for row in blends if row.startswith("shrunk"))
+    assert shrunk.split()[1:6] == ["Zhang", "et", "al.", "2022", "needs"]
+    assert shrunk.strip().endswith("drawn towards the model of observed labels (PASS)")
+    header, *rows = methods
     assert header.split() == ["name", "paper", "year", "reviewed", "groups", "assumes"]
     assert [row.split()[0] for row in rows] == list(METHODS)
     glc = next(row for row in rows if row.startswith("glc"))
@@ -28,8 +40,19 @@ def test_methods_as_json(capsys):
     code, out, _ = run(capsys, "methods", "--json")
     found = json.loads(out)
     assert code == 0
-    assert [about["name"] for about in found] == list(METHODS)
+    assert [about["name"] for about in found] == [*NAMED, *METHODS]
     assert found[0] == {
+        "name": "blend",
+        "title": "Blend",
+        "paper": "van der Laan et al.",
+        "year": 2007,
+        "fits": "linear models, trees and a network on all kinds of labels, weighted by reviewed "
+        "rows",
+        "alignment": "takes",
+        "keys": ["vanderlaan2007", "zhang2022", "zhang2019", "nodet2021", "tjandra2023"],
+    }
+    assert found[1]["year"] is None
+    assert found[len(NAMED)] == {
         "name": "alignment",
         "title": "Alignment (proposed)",
         "paper": "Tjandra & Wiens",
@@ -39,6 +62,28 @@ def test_methods_as_json(capsys):
         "groups": "yes",
         "keys": ["tjandra2023"],
     }
+
+
+def test_everything_listed_can_be_asked_for(capsys):
+    run(capsys, "methods", "--json")
+    for name in [*NAMED, *METHODS, *PLAIN, "irbl_trees", "joint_linear"]:
+        assert name_of(name) == name
+        assert run(capsys, "cite", name)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("shrunk", ["article{zhang2022", "article{vanderlaan2007"]),
+        ("surrogate_trees", ["article{zhang2019"]),
+        ("irbl_linear", ["inproceedings{nodet2021"]),
+        ("observed_linear", ["software{alignset"]),
+        ("observed", ["article{vanderlaan2007"]),
+    ],
+)
+def test_cite_knows_the_papers_behind_label_strategies(capsys, name, keys):
+    _, out, _ = run(capsys, "cite", name)
+    assert [line[1:-1] for line in out.splitlines() if line.startswith("@")] == keys
 
 
 def test_cite_alone_is_this_software_and_its_paper(capsys):
@@ -64,4 +109,6 @@ def test_cite_prints_each_paper_once(capsys):
 def test_an_unknown_method_exits_2_with_a_guess_and_prints_nothing(capsys, names):
     code, out, err = run(capsys, "cite", *names)
     assert (code, out) == (2, "")
-    assert "no method 'glcc'; did you mean 'glc'? there are alignment" in " ".join(err.split())
+    assert "no method 'glcc'; did you mean 'glc'? there are blend, alignment" in " ".join(
+        err.split()
+    )

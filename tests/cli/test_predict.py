@@ -23,7 +23,7 @@ def model(tmp_path_factory):
     choice = choose_columns(table(), label="told", truth="reviewed")
     settings = Settings(n_configs=1, max_epochs=2, hidden=4, n_jobs=1)
     place = tmp_path_factory.mktemp("fitted") / "m"
-    save_model(fit_table(table(), choice, settings=settings).model, place)
+    save_model(fit_table(table(), choice, method="joint", settings=settings).model, place)
     return place
 
 

@@ -38,7 +38,7 @@ def folder(tmp_path_factory, frame):
     )
     settings = Settings(n_configs=1, folds=2, hidden=4, max_epochs=3, n_boot=30, n_jobs=1)
     path = tmp_path_factory.mktemp("models") / "model"
-    save_model(fit_table(frame, choice, settings=settings).model, path)
+    save_model(fit_table(frame, choice, method="joint", settings=settings).model, path)
     return path
 
 

@@ -1,16 +1,16 @@
+import inspect
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
 
-from alignset.evaluate import Interval
+from alignset.estimator.resolve import resolve
 from alignset.fitting import held_out
-from alignset.fitting.compare import compare, expected_of
 from alignset.fitting.fit import fit_table
 from alignset.fitting.held_out import Settings, score_held_out
-from alignset.model.evaluation import keep_evaluation, small_groups
+from alignset.fitting.plain import PLAIN
+from alignset.learners import Blend
 from alignset.model.folder import load_model, save_model
 from alignset.rows.folds import assign_folds
 from alignset.tables.columns import choose_columns
@@ -52,14 +52,20 @@ def test_a_table_becomes_a_model_that_is_saved_and_loaded(tmp_path):
     fitted = fit_table(
         frame,
         chosen(frame, groups=["sex", "site"]),
+        method="joint",
         settings=QUICK,
         about={"data": {"sha256": "x"}},
         advance=lambda *step: steps.append(step),
     )
     assert fitted.model.groups.tolist() == ["f & a", "f & b", "m & a", "m & b"]
-    assert [s[1] for s in steps] == list(range(10))
-    assert steps[0] == ("comparing standard, part 1 of 2", 0, 9)
-    assert steps[-1] == ("done", 9, 9)
+    assert [s[1] for s in steps] == list(range(8))
+    assert [s[0] for s in steps[:4]] == [
+        "part 1 of 2: fitting joint",
+        "part 1 of 2: fitting plain linear models",
+        "part 1 of 2: fitting plain trees",
+        "part 2 of 2: fitting joint",
+    ]
+    assert steps[-2:] == [("fitting joint to all rows", 6, 7), ("done", 7, 7)]
     save_model(fitted.model, tmp_path / "m")
     model = load_model(tmp_path / "m")
     np.testing.assert_allclose(model.predict_proba(frame), fitted.model.predict_proba(frame))
@@ -68,18 +74,47 @@ def test_a_table_becomes_a_model_that_is_saved_and_loaded(tmp_path):
     assert manifest["rows"] == {"all": 240, "reviewed": 90}
     assert manifest["search"]["method"] == "joint"
     assert manifest["comparison"]["sentence"] == fitted.comparison.sentence
-    assert set(manifest["comparison"]["scores"]) == {
-        "standard",
-        "alignment_only",
-        "standard_plus",
-        "joint",
-    }
+    assert list(manifest["comparison"]["scores"]) == ["joint", *PLAIN]
+    assert "candidates" not in manifest
     rates = manifest["noise_rates"]
     assert sum(r["reviewed"] for r in rates.values()) == 90
     for rate in rates.values():
         assert 0 <= rate["modelled"] <= 1
         assert rate["low"] <= rate["rate"] == rate["wrong"] / rate["reviewed"] <= rate["high"]
     json.dumps(manifest, allow_nan=False)
+
+
+def test_a_blend_tells_its_candidates_and_what_they_mean():
+    frame = table()
+    fitted = fit(frame, method="Recalibrated")
+    manifest = fitted.model.manifest
+    told = [(row["labels"], row["learner"]) for row in manifest["candidates"]]
+    assert told == [("recalibrated", "linear"), ("recalibrated", "trees"), ("blend", "all")]
+    for row in manifest["candidates"]:
+        assert row["weight"] >= 0
+        assert 0 < row["log_loss"] < 2
+        assert row["low"] <= row["auroc"] <= row["high"]
+    assert manifest["explained"].count(". ") == 1
+    assert "recalibrated linear" in manifest["explained"]
+    assert manifest["method"] == fitted.comparison.asked == "recalibrated"
+    assert list(manifest["comparison"]["scores"]) == ["recalibrated", *PLAIN]
+    assert "search" not in manifest
+    json.dumps(manifest, allow_nan=False)
+
+
+def test_the_default_is_the_blend():
+    assert inspect.signature(fit_table).parameters["method"].default == "blend"
+    assert isinstance(resolve(Settings().estimator("blend").method), Blend)
+
+
+def test_a_plain_model_asked_for_is_not_its_own_opponent():
+    fitted = fit(table(), method="both linear")
+    assert fitted.comparison.asked == "both_linear"
+    assert list(fitted.comparison.scores) == [
+        "both_linear",
+        *(n for n in PLAIN if n != "both_linear"),
+    ]
+    assert "both_linear" not in fitted.comparison.differences
 
 
 def test_the_same_seed_gives_the_same_model():
@@ -102,15 +137,15 @@ def test_nothing_is_scored_by_a_model_that_was_trained_on_it(monkeypatch):
         "fit_preprocessing",
         lambda rows, kinds: (trained.append(set(rows.index)), original(rows, kinds))[1],
     )
-    crossed = score_held_out(frame, targets, choice.kinds, ["standard"], QUICK, lambda what: None)
+    crossed = score_held_out(frame, targets, choice.kinds, "standard", QUICK, lambda what: None)
     fold = assign_folds(targets.strata, QUICK.folds, QUICK.seed, targets.unit)
     for part, rows in enumerate(trained):
         held = frame.index[(fold == part) & targets.reviewed]
         assert not rows & set(held)
         assert not set(frame.loc[sorted(rows), "person"]) & set(frame.loc[held, "person"])
-    np.testing.assert_array_equal(
-        np.isnan(crossed.scores["standard"]).any(axis=1), ~targets.reviewed
-    )
+    assert list(crossed.scores) == ["standard", *PLAIN]
+    for score in crossed.scores.values():
+        np.testing.assert_array_equal(np.isnan(score).any(axis=1), ~targets.reviewed)
 
 
 def test_folds_are_even_in_every_group_and_class():
@@ -123,85 +158,6 @@ def test_folds_are_even_in_every_group_and_class():
             rows = targets.reviewed & (targets.group == g) & (targets.labels.y_true == k)
             counts = np.bincount(fold[rows], minlength=3)
             assert counts.max() - counts.min() <= 1
-
-
-def scores_of(targets, *quality):
-    """Made-up scores: the true label, drowned in so much noise."""
-    rng = np.random.default_rng(0)
-    y = targets.labels.y_true
-    for noise in quality:
-        p = np.clip(0.5 + 0.3 * (y - 0.5) + noise * rng.normal(size=len(y)), 0, 1)
-        yield np.stack([1 - p, p], axis=1)
-
-
-def compared(targets, scores, asked, settings):
-    small = small_groups(targets)
-    kept = keep_evaluation(targets, scores, asked, small)
-    expected = expected_of(asked, targets)
-    return compare(kept, settings=settings, expected=expected, groups_left_out=small)
-
-
-NAMES = ("standard", "alignment_only", "standard_plus", "alignment")
-
-
-@pytest.mark.parametrize(
-    ("quality", "asked", "recommended", "said"),
-    [
-        ((0.1, 0.1, 0.1, 0.1), "alignment", "standard",
-         "Alignment (proposed) is not better than Standard beyond its interval on 90 held-out "
-         "reviewed rows (harmonic mean of AUROC and AUEOC "),
-        ((0.9, 0.9, 0.9, 0.02), "alignment", "alignment",
-         ", and than the other simpler models, so keep it."),
-        ((0.9, 0.9, 0.02, 0.02), "alignment", "standard_plus",
-         ", so use the simpler model: --method standard_plus."),
-        ((0.9, 0.9, 0.02, 0.9), "alignment", "standard_plus",
-         ", so use the simpler model: --method standard_plus."),
-        ((0.02, 0.9, 0.9, 0.9), "standard", "standard",
-         "No other model beats Standard beyond its interval on 90 held-out reviewed rows, so "
-         "keep it."),
-        ((0.9, 0.9, 0.02, 0.9), "standard", "standard_plus", ", so use --method standard_plus."),
-    ],
-)  # fmt: skip
-def test_the_simplest_model_that_is_not_beaten_is_recommended(quality, asked, recommended, said):
-    frame = table()
-    targets = read_targets(frame, chosen(frame).columns)
-    scores = dict(zip(NAMES, scores_of(targets, *quality), strict=True))
-    settings = Settings(n_boot=200)
-    found = compared(targets, scores, asked, settings)
-    assert found.recommended == recommended
-    assert said in found.sentence
-    rows = targets.reviewed
-    auroc = roc_auc_score(targets.labels.y_true[rows], scores["standard"][rows, 1])
-    assert found.scores["standard"]["auroc"].estimate == pytest.approx(auroc)
-    assert all(isinstance(i, Interval) for i in found.differences.values())
-
-
-def with_errors(share):
-    """Targets of which this share of the reviewed labels is wrong."""
-    frame = table()
-    told = np.where(frame["reviewed"] == "yes", "no", "yes")
-    wrong = (frame.index < 90) & (frame.index % 10 < 10 * share)
-    frame["told"] = np.where(frame.index < 90, frame["reviewed"], frame["told"])
-    frame["told"] = np.where(wrong, told, frame["told"])
-    return read_targets(frame, chosen(frame).columns)
-
-
-@pytest.mark.parametrize(
-    ("share", "quality", "recommended", "said"),
-    [
-        (0.3, (0.1, 0.1, 0.1, 0.1), "joint", ", but keep it: 27 of 90 reviewed labels are wrong"),
-        (0.3, (0.02, 0.9, 0.9, 0.9), "standard", ", so use the simpler model: --method standard."),
-        (0.1, (0.1, 0.1, 0.1, 0.1), "joint", ", but keep it: 9 of 90"),
-        (0.0, (0.1, 0.1, 0.1, 0.1), "standard", "ahead of Standard in 75% of 72 measured cases"),
-    ],
-)
-def test_where_rows_cannot_tell_what_such_noise_led_to_decides(share, quality, recommended, said):
-    targets = with_errors(share)
-    names = ("standard", "alignment_only", "standard_plus", "joint")
-    made = list(scores_of(targets, *quality))
-    scores = dict(zip(names, made if len(set(quality)) > 1 else made[:1] * 4, strict=True))
-    found = compared(targets, scores, "joint", Settings(n_boot=200))
-    assert (found.recommended, said in found.sentence) == (recommended, True), found.sentence
 
 
 def test_three_classes_are_compared_too():
@@ -313,9 +269,11 @@ def test_no_row_reviewed_and_every_row_reviewed_are_refused():
     whole = table(reviewed=240)
     assert refused(whole) == (
         "all 240 rows are reviewed, so the observed labels add nothing; pass --method "
-        "alignment_only, or fit any classifier on the true labels."
+        "reviewed, or fit any classifier on the true labels."
     )
-    fit(whole, method="alignment_only")
+    assert refused(whole, method="both").startswith("all 240 rows are reviewed")
+    for method in ("reviewed", "alignment_only"):
+        assert fit(whole, method=method).comparison.asked == method
 
 
 def test_groups_that_cannot_be_used_are_refused():
@@ -337,6 +295,8 @@ def test_settings_are_checked():
         Settings(folds=1)
     with pytest.raises(ValueError, match="no method 'alignmnt'; did you mean 'alignment'"):
         fit(table(), method="alignmnt")
+    with pytest.raises(ValueError, match=r"threshold must lie in \(0, 1\), got 1"):
+        Settings(threshold=1)
     with pytest.raises(ValueError, match="name the column of true labels with --truth"):
         fit(table(), truth=None, ignore=["reviewed"])
 

@@ -16,7 +16,7 @@ def interval(estimate):
 
 
 def manifest(groups):
-    scores = {m: interval(0.8) for m in ("auroc", "aueoc", "hm")}
+    scores = {m: interval(0.8) for m in ("log_loss", "auroc", "aueoc", "found")}
     return {
         "command": "alignset fit table.csv --label told",
         "data": {"file": "table.csv", "sha256": "ab" * 32},
@@ -26,11 +26,13 @@ def manifest(groups):
         "rows": {"all": 1000, "reviewed": 240},
         "comparison": {
             "scores": {"standard": scores, "alignment": scores},
-            "differences": {"standard": interval(0.1)},
+            "differences": {"standard": {m: interval(0.1) for m in scores}},
             "asked": "alignment",
             "recommended": "alignment",
             "sentence": "Keep it.",
             "groups_left_out": ["tiny"],
+            "sought": "yes",
+            "threshold": 0.4,
         },
         "notes": ["'pid' was left out."],
         "versions": {"alignset": "0.1.0"},

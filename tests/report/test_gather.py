@@ -51,7 +51,7 @@ def test_fit_audit_and_page_show_the_same_noise_rate(tmp_path, capsys, designed)
     made(designed).to_csv(tmp_path / "table.csv", index=False)
     frame = read_table(tmp_path / "table.csv")
     choice = choose_columns(frame, label="told", truth="reviewed", groups=["sex"], id="pid")
-    fitted = fit_table(frame, choice, settings=QUICK)
+    fitted = fit_table(frame, choice, method="joint", settings=QUICK)
     save_model(fitted.model, tmp_path / "model")
     model = load_model(tmp_path / "model")
     manifest = model.manifest["noise_rates"]

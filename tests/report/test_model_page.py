@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from report.browser import chromium
-from report.made_up_model import NASTY, facts, manifest, measured, rates
+from report.made_up_model import NASTY, facts, interval, manifest, measured, rates
 
 from alignset.report.model_page import model_page
 
@@ -23,7 +23,7 @@ def test_every_question_has_its_section():
         "At a glance",
         "What was learned about the labels",
         "How good the model is, and how even across groups",
-        "Would a simpler model do?",
+        "Would a plain model do?",
         "What would change the conclusion",
         "Model card",
         "Words",
@@ -54,6 +54,65 @@ def test_what_was_found_is_said(html):
         assert said.lower() in text.lower(), said
 
 
+def test_models_are_compared_by_four_measures_and_the_two_that_decide(html):
+    text = unescape(html)
+    for said in (
+        "log loss",
+        "'yes' found at 0.4",
+        "difference in log loss",
+        "difference in AUROC",
+        "every reviewed row weighted by the rows of the table that it stands for",
+    ):
+        assert said in text, said
+    assert "difference in AUEOC" not in text
+    once = unescape(model_page(facts(measured=measured(by_design=False))).html())
+    assert "with every reviewed row counted once" in once
+
+
+def test_a_folder_of_an_older_version_still_gets_its_page():
+    old = manifest(("f", "m"))
+    scores = {m: interval(0.8) for m in ("auroc", "aueoc", "hm")}
+    old["comparison"] |= {
+        "scores": {"standard": scores, "alignment": scores},
+        "differences": {"standard": interval(0.1)},
+    }
+    text = unescape(model_page(facts(manifest=old)).html())
+    assert "difference in HM" in text
+    assert "+0.100 (+0.050 to +0.150)" in text
+
+
+def blended():
+    """The manifest of a blend, with a nasty learner."""
+    row = {"labels": "both", "learner": NASTY, "weight": 0.25, "log_loss": 0.5, "auroc": 0.75}
+    each = {**row, "low": 0.7, "high": 0.8}
+    last = {**each, "labels": "blend", "learner": "all", "weight": 1.0, "auroc": None}
+    found = manifest(("f", "m"))
+    del found["search"]
+    return {**found, "candidates": [each, last], "explained": f"All is on {NASTY}."}
+
+
+def test_a_blend_shows_its_candidates_and_they_are_escaped():
+    page = model_page(facts(manifest=blended()))
+    (section,) = [s for s in page.sections if s.title == "What the model is made of"]
+    html = page.html()
+    assert "<script>alert" not in html
+    text = unescape(html)
+    assert f"All is on {NASTY}." in text
+    assert "0.750 (0.700 to 0.800)" in text
+    (table,) = [block.frame for block in section.blocks if hasattr(block, "frame")]
+    assert table["learner"].tolist() == [NASTY, "all"]
+    assert table["weight"].tolist() == ["0.25", "1.00"]
+    assert table["AUROC"].tolist()[1] == "\N{EN DASH}"
+    assert "What the model is made of" not in model_page(facts()).html()
+
+
+def test_an_estimator_that_was_saved_shows_its_candidates_too():
+    found = blended()
+    found["network"] |= {"candidates": found.pop("candidates")}
+    del found["explained"]
+    assert "What the model is made of" in model_page(facts(manifest=found)).html()
+
+
 def test_names_are_escaped_everywhere(html):
     assert "<script>alert" not in html
     assert html.count("<script>") == 1
@@ -70,7 +129,7 @@ def test_every_metric_is_there_three_ways():
         assert [f"{kind}-{way}" in names for way in ("observed", "reviewed", "corrected")] == [
             *(True, True, True)
         ]
-    assert {"noise-rates", "scores", "equalized-odds", "models-hm"} <= set(names)
+    assert {"noise-rates", "scores", "equalized-odds", "models"} <= set(names)
 
 
 def test_without_probabilities_the_correction_says_what_it_assumes():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from alignset.methods.registry import REFERENCES, papers_of
+from alignset.estimator.names import papers_of
+from alignset.methods.registry import REFERENCES
 
 
 @click.command("cite")
@@ -12,7 +13,7 @@ from alignset.methods.registry import REFERENCES, papers_of
 def command(names: tuple[str, ...]) -> None:
     """Print BibTeX entries for the papers behind methods, or for alignset itself.
 
-    NAME is a method listed by `alignset methods`. Without a NAME, the entries are this software
+    NAME is one listed by `alignset methods`. Without a NAME, the entries are this software
     and the paper it grew from.
     """
     entries = [REFERENCES["alignset"], REFERENCES["tjandra2023"]]

@@ -10,15 +10,16 @@ import click
 import pandas as pd
 
 from alignset.cli.review_options import print_grid
+from alignset.estimator.names import name_of
+from alignset.fitting.compare import Comparison
 from alignset.fitting.fit import Fitted, fit_table
 from alignset.fitting.held_out import Settings
-from alignset.methods.registry import describe
 from alignset.model.folder import check_folder, save_model
 from alignset.progress import progress_bar
 from alignset.tables.columns import choose_columns
 from alignset.tables.files import hash_file, read_table
 
-SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs")
+SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "threshold")
 """Options for training; the others name columns."""
 
 
@@ -32,13 +33,16 @@ SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs")
     "groups", "--group", multiple=True, metavar="COLUMN", help="Group; repeat to intersect groups."
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder.")
-@click.option("--method", default="joint", show_default=True, help="See `alignset methods`.")
+@click.option("--method", default="blend", show_default=True, help="See `alignset methods`.")
 @click.option("n_configs", "--configs", type=click.IntRange(1), default=20, show_default=True,
-              help="Random configs to try for each model.")  # fmt: skip
+              help="Random configs to try for each network.")  # fmt: skip
 @click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
               help="Best configs to average; more give better calibration.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(2), default=3, show_default=True,
               help="Folds of the reviewed rows used to compare models.")  # fmt: skip
+@click.option("--threshold", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5,
+              show_default=True, help="Probability from which a row of the rarest class counts as "
+              "found, in the comparison.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("n_jobs", "--jobs", type=click.IntRange(1), help="CPU cores to use; by default all.")
@@ -52,10 +56,11 @@ SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs")
 def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any) -> None:
     """Train a model on TABLE and write it to a folder.
 
-    Compares the method with simpler ones on reviewed rows that none of them was trained on, and
-    says which to use. The folder is written only once everything has succeeded.
+    Compares the method with plain models, linear and trees on observed, reviewed and both labels,
+    on reviewed rows that none of them was trained on, and says which to use. The folder is written
+    only once everything has succeeded.
     """
-    method = describe(method).name
+    method = name_of(method)
     check_folder(out, overwrite=overwrite)
     settings = Settings(**{name: options.pop(name) for name in SETTINGS})
     frame = read_table(table)
@@ -110,10 +115,27 @@ def _report(fitted: Fitted, out: Path) -> None:
     ]
     titles = {name: name for name in ("group", "reviewed", "wrong")}
     print_grid(rates, {**titles, "counted": "noise rate (95 %)", "modelled": "modelled"})
+    if "candidates" in manifest:
+        _report_candidates(manifest)
     if fitted.comparison is not None:
-        scores = pd.DataFrame(fitted.comparison.scores).T.map(str).reset_index(names="method")
-        of = {"auroc": "AUROC", "aueoc": "AUEOC", "hm": "harmonic mean"}
-        headed = {name: f"{title} (95 %)" for name, title in of.items()}
-        print_grid(scores, {"method": "held out", **headed})
-        click.echo(fitted.comparison.sentence)
+        _report_comparison(fitted.comparison)
     click.echo(f"model: {out}")
+
+
+def _report_candidates(manifest: dict[str, Any]) -> None:
+    """Say what a blend is made of; the blend itself is the last row."""
+    shown = pd.DataFrame(manifest["candidates"])
+    # two decimals say enough about a weight
+    shown["weight"] = [f"{weight:.2f}" for weight in shown["weight"]]
+    names = {"labels": "labels", "learner": "learner", "weight": "weight"}
+    print_grid(shown, {**names, "log_loss": "log loss", "auroc": "AUROC"})
+    click.echo(manifest["explained"])
+
+
+def _report_comparison(found: Comparison) -> None:
+    scores = pd.DataFrame(found.scores).T.map(str).reset_index(names="method")
+    sought = f"{found.sought!r} found at {found.threshold:g}"
+    of = {"log_loss": "log loss", "auroc": "AUROC", "aueoc": "AUEOC", "found": sought}
+    headed = {name: f"{title} (95 %)" for name, title in of.items()}
+    print_grid(scores, {"method": "held out", **headed})
+    click.echo(found.sentence)

@@ -6,21 +6,31 @@ import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
+from alignset.estimator.names import listed
 from alignset.methods.registry import METHODS, describe
 
 
 @click.command("methods")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def command(as_json: bool) -> None:
-    """List the methods: paper, year, assumptions, and use of reviewed rows and groups.
+    """List what can be asked for: the blend and its parts, and the methods that train networks.
 
-    A method that "needs" reviewed rows cannot be trained without them; one that "takes" them uses
+    A blend is fitted to labels of several kinds by several learners and weighted by reviewed rows;
+    a label strategy or a learner stands for its candidates alone, and both together, such as
+    observed_linear, for one of them. A method has a paper, a year and assumptions.
+
+    One that "needs" reviewed rows cannot be trained without them; one that "takes" them uses
     any there are. Clean labels is not a method: it is standard on a fully reviewed problem.
     """
-    found = [describe(name) for name in METHODS]
+    blends, found = listed(), [describe(name) for name in METHODS]
     if as_json:
-        ask.print_json(found)
-    else:
-        shown = pd.DataFrame(found).astype(str).rename(columns={"alignment": "reviewed"})
-        columns = ("name", "paper", "year", "reviewed", "groups", "assumes")
-        ask.print_grid(shown, dict(zip(columns, columns, strict=True)))
+        ask.print_json([*blends, *found])
+        return
+    parts = pd.DataFrame(blends).astype({"year": "Int64"}).astype(str).replace("<NA>", "")
+    shown = pd.DataFrame(found).astype(str)
+    for frame, last in ((parts, "fits"), (shown, "assumes")):
+        columns = ("name", "paper", "year", "reviewed", *(["groups"] * (last == "assumes")), last)
+        titled = frame.rename(columns={"alignment": "reviewed"})
+        ask.print_grid(titled, dict(zip(columns, columns, strict=True)))
+        if frame is parts:
+            click.echo()

@@ -10,6 +10,9 @@ from alignset.learners.foreign import Foreign
 from alignset.methods import Method
 from alignset.methods.registry import METHODS, get_method
 
+NO_METHODS = ("clean", "clean_labels")
+"""Names of the bound that the paper compares with; ``get_method`` says what it is."""
+
 
 def resolve(method: Any, estimator: Any = None) -> Blend | Method:
     """Return the blend or the method that the arguments of the estimator stand for.
@@ -23,7 +26,7 @@ def resolve(method: Any, estimator: Any = None) -> Blend | Method:
     """
     if estimator is not None:
         return _with_estimator(method, estimator)
-    if method is None or (isinstance(method, str) and _plain(method) == "blend"):
+    if method is None or (isinstance(method, str) and plain_name(method) == "blend"):
         return Blend()
     if isinstance(method, Blend | Method):
         return method
@@ -57,21 +60,40 @@ def _with_estimator(method: Any, estimator: Any) -> Blend:
 
 
 def _named(name: str) -> Blend | Method:
-    plain = _plain(name)
+    plain = plain_name(name)
     # a strategy and a method share the name "joint": the method is what `alignset methods` prints
-    if plain in METHODS:
+    if plain in METHODS or plain in NO_METHODS:
         return get_method(plain)()
-    if plain in STRATEGIES:
-        return Blend(strategies=(plain,), network=None)
-    if plain in LEARNERS:
-        return Blend(learners=(plain,), network=None)
+    strategy, learner = split_name(plain)
+    if strategy is not None or learner is not None:
+        strategies = Blend().strategies if strategy is None else (strategy,)
+        learners = Blend().learners if learner is None else (learner,)
+        return Blend(strategies, learners, None)
     known = ["blend", *METHODS, *STRATEGIES, *LEARNERS]
     close = get_close_matches(plain, known, n=1)
     guess = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(
-        f"there is no method {name!r}; {guess}there are {', '.join(dict.fromkeys(known))}."
+        f"there is no method {name!r}; {guess}there are {', '.join(dict.fromkeys(known))}, and "
+        "labels with a learner, such as 'observed_linear'."
     )
 
 
-def _plain(name: str) -> str:
+def split_name(name: str) -> tuple[str | None, str | None]:
+    """Return the label strategy and the learner in a name; None for what is not in it.
+
+    Examples
+    --------
+    >>> split_name("observed_linear"), split_name("trees"), split_name("blend")
+    (('observed', 'linear'), (None, 'trees'), (None, None))
+    """
+    if name in STRATEGIES:
+        return name, None
+    if name in LEARNERS:
+        return None, name
+    strategy, _, learner = name.rpartition("_")
+    return (strategy, learner) if strategy in STRATEGIES and learner in LEARNERS else (None, None)
+
+
+def plain_name(name: str) -> str:
+    """Return a name in small letters, its words joined by underscores."""
     return name.strip().lower().replace("-", "_").replace(" ", "_")

@@ -1,44 +1,44 @@
-"""Is the method worth the trouble? Compare models on reviewed rows they were not trained on."""
+"""Is the method worth the trouble? Compare it with plain models on rows none was trained on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from alignset.evaluate import Interval, bootstrap
-from alignset.fitting.expectation import Expectation, expect
+from alignset.estimator.names import title_of
+from alignset.evaluate import Interval
 from alignset.fitting.held_out import Settings
-from alignset.methods.registry import SIMPLE, describe
+from alignset.fitting.judge import Judge
 from alignset.model.evaluation import Evaluation
-from alignset.tables.targets import Floats, Targets
+from alignset.tables.targets import Targets
 
 MIN_REVIEWED = 20
 """Minimum reviewed rows for a comparison."""
 
-Gain = Callable[[str, str], Interval]
-"""``gain(over, name)``: harmonic mean of one method minus that of another."""
+DECIDING = {"log_loss": "log loss", "auroc": "AUROC"}
+"""The measures that decide: are the probabilities right, and is the order?"""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """How models did on held-out reviewed rows, and which one to use.
 
-    The recommended method is the simplest that no more elaborate one beats beyond its interval. If
-    these rows cannot decide, but the method asked for was nearly always better on data with noise
-    like this, it is that method.
+    The method asked for is recommended unless a plain model beats it beyond the interval of their
+    difference, in log loss or in AUROC, and is not beaten by it in the other.
     """
 
-    scores: Mapping[str, Mapping[str, Interval]]  # method -> auroc, aueoc, hm (harmonic mean)
-    differences: Mapping[str, Interval]  # hm of the method asked for minus that of another
+    scores: Mapping[str, Mapping[str, Interval]]  # model -> log_loss, auroc, aueoc, found
+    differences: Mapping[str, Mapping[str, Interval]]  # method asked for minus a plain model
     asked: str
     recommended: str
     sentence: str
     n_rows: int  # held-out reviewed rows that were scored
     groups_left_out: tuple[Any, ...]  # those with too few reviewed rows of some class
+    sought: str  # the class that ``found`` is about
+    threshold: float
 
 
 def can_compare(targets: Targets, folds: int) -> str | None:
@@ -60,94 +60,87 @@ def can_compare(targets: Targets, folds: int) -> str | None:
 
 
 def compare(
-    kept: Evaluation,
-    *,
-    settings: Settings,
-    expected: Expectation | None = None,
-    groups_left_out: Sequence[Any] = (),
+    kept: Evaluation, *, settings: Settings, groups_left_out: Sequence[Any] = ()
 ) -> Comparison:
-    """Compare models' predictions for held-out rows, and recommend the simplest good method.
+    """Compare models' predictions for held-out rows, and recommend one.
 
     If selection probabilities are known, each row is weighted by the rows it represents.
     """
-    options: dict[str, Any] = {"n_boot": settings.n_boot, "random_state": settings.seed}
     weight = kept.weight if kept.by_design else None
-    scores = {
-        name: bootstrap(kept.true, kept.score(name), kept.group, sample_weight=weight, **options)
-        for name in kept.scores
-    }
-    gain = gains(kept, weight, **options)
-    recommended = recommend(kept, gain, clear=expected is not None and expected.clear)
-    others = [name for name in _simplest_first(kept) if name != kept.asked]
-    differences = {name: gain(name, kept.asked) for name in others}
-    left_out = tuple(groups_left_out)
-    found = Comparison(scores, differences, kept.asked, recommended, "", len(kept), left_out)
-    return replace(found, sentence=_sentence(found, gain, expected))
-
-
-def gains(kept: Evaluation, weight: Floats | None, *, n_boot: int, random_state: int) -> Gain:
-    """Return a function that compares two methods on the same resamples of the weighted rows."""
-
-    @cache
-    def gain(over: str, name: str) -> Interval:
-        return bootstrap(
-            kept.true, kept.score(over), kept.group, y_score_b=kept.score(name),
-            sample_weight=weight, metrics=["hm"], n_boot=n_boot, random_state=random_state,
-        )["hm"]  # fmt: skip
-
-    return gain
-
-
-def expected_of(method: str, targets: Targets) -> Expectation | None:
-    """Return what to expect of a method, given the errors found by review."""
-    wrong = (targets.labels.y_seen != targets.labels.y_true) & targets.reviewed
-    return expect(method, int(wrong.sum()), int(targets.reviewed.sum()))
-
-
-def recommend(kept: Evaluation, gain: Gain, *, clear: bool = False) -> str:
-    """Return the simplest method that neither the one asked for nor a more elaborate one beats.
-
-    ``clear`` means that the one asked for is expected to be ahead: it stays unless one beats it.
-    """
-    asked, order = kept.asked, _simplest_first(kept)
-    if clear and not any(gain(asked, name).low > 0 for name in order if name != asked):
-        return asked
-    level = [name for name in order if name == asked or not gain(name, asked).low > 0]
-    for i, name in enumerate(level):
-        if not any(gain(name, later).low > 0 for later in level[i + 1 :]):
-            return name
-    return asked
-
-
-def _simplest_first(kept: Evaluation) -> list[str]:
-    return list(dict.fromkeys(name for name in (*SIMPLE, kept.asked) if name in kept.scores))
-
-
-def _sentence(found: Comparison, gain: Gain, expected: Expectation | None) -> str:
-    title = {name: describe(name).title for name in found.scores}
-    asked, other = found.asked, found.recommended
-    where = f"on {found.n_rows} held-out reviewed rows"
-    hm = {name: scores["hm"].estimate for name, scores in found.scores.items()}
-    told = "" if expected is None else " " + expected.sentence(title[asked])
-    if other == asked and asked in SIMPLE:
-        return f"No other model beats {title[asked]} beyond its interval {where}, so keep it."
-    if other == asked:
-        others = [name for name in hm if name != asked]
-        level = [name for name in others if not gain(name, asked).low > 0]
-        other = max(level or others, key=lambda name: hm[name])
-        verdict, advice = "is better than", ", and than the other simpler models, so keep it."
-        if level:
-            verdict, advice = "is not better than", f", but keep it:{told}"
-    elif [*SIMPLE, asked].index(other) < [*SIMPLE, asked].index(asked):
-        verdict, advice = "is not better than", f", so use the simpler model: --method {other}."
-        if expected is not None and not expected.clear:
-            advice += f"{told} That is not clear enough to decide."
-    else:
-        verdict, advice = "is behind", f", so use --method {other}."
-    difference = gain(other, asked)
-    return (
-        f"{title[asked]} {verdict} {title[other]} beyond its interval {where} (harmonic mean of "
-        f"AUROC and AUEOC {hm[asked]:.3f} against {hm[other]:.3f}, difference "
-        f"{difference.estimate:+.3f}, 95 % interval {difference.low:+.3f} to "
-        f"{difference.high:+.3f}){advice}"
+    judge = Judge(kept, weight, settings.n_boot, settings.seed, settings.threshold)
+    differences = {name: judge.differences(name) for name in judge.others}
+    recommended = choose(judge, differences)
+    return Comparison(
+        {name: judge.scores(name) for name in kept.scores},
+        differences,
+        kept.asked,
+        recommended,
+        tell(judge, differences, recommended),
+        len(kept),
+        tuple(groups_left_out),
+        kept.classes[judge.sought],
+        settings.threshold,
     )
+
+
+def recommend(judge: Judge) -> str:
+    """Return the model to use."""
+    return choose(judge, {name: judge.differences(name, list(DECIDING)) for name in judge.others})
+
+
+def choose(judge: Judge, differences: Mapping[str, Mapping[str, Interval]]) -> str:
+    """Keep the method asked for unless a plain model beats it; of several, the best log loss."""
+    beating = []
+    for name, difference in differences.items():
+        found = set(standings(difference).values())
+        if "behind" in found and "ahead of" not in found:
+            beating.append(name)
+    return min(beating, key=judge.mean_log_loss, default=judge.kept.asked)
+
+
+def standings(difference: Mapping[str, Interval]) -> dict[str, str]:
+    """Say, for each measure that decides, where the method asked for stands.
+
+    Examples
+    --------
+    >>> worse = Interval(0.02, 0.01, 0.03, level=0.95, n_defined=1000)
+    >>> standings({"log_loss": worse, "auroc": worse})
+    {'log_loss': 'behind', 'auroc': 'ahead of'}
+    """
+    found = {}
+    for measure in DECIDING:
+        interval = difference[measure]
+        low, high = interval.low, interval.high
+        if measure == "log_loss":  # where less is better
+            low, high = -high, -low
+        found[measure] = "ahead of" if low > 0 else "behind" if high < 0 else "level with"
+    return found
+
+
+def tell(judge: Judge, differences: Mapping[str, Mapping[str, Interval]], recommended: str) -> str:
+    """Say in one sentence which model to use and why."""
+    kept, asked = judge.kept, title_of(judge.kept.asked)
+    where = f"on {len(kept)} held-out reviewed rows"
+    if not differences:
+        return f"Keep {asked}: there is no plain model to compare it with {where}."
+    best = min(differences, key=judge.mean_log_loss)
+    if recommended == kept.asked:
+        # a model that beats it in one measure and loses in the other must not go unmentioned
+        beaten = [name for name, d in differences.items() if "behind" in standings(d).values()]
+        other = min(beaten or [best], key=judge.mean_log_loss)
+        which = ", the plain model with the best log loss," if other == best else ""
+        start, whom = f"Keep {asked}: {where} it", title_of(other) + which
+    else:
+        other, whom = recommended, "it"
+        start = f"Use {title_of(other)} instead (--method {other}): {where} {asked}"
+    place, difference = standings(differences[other]), differences[other]
+    losses = f"{judge.mean_log_loss(kept.asked):.3f} against {judge.mean_log_loss(other):.3f}"
+    first = f"{place['log_loss']} {whom} in log loss ({losses}, {_apart(difference['log_loss'])})"
+    last = f"in AUROC ({_apart(difference['auroc'])})"
+    if place["auroc"] != place["log_loss"]:
+        last = f"{place['auroc']} it {last}"
+    return f"{start} is {first} and {last}."
+
+
+def _apart(found: Interval) -> str:
+    return f"difference {found.estimate:+.3f}, 95 % interval {found.low:+.3f} to {found.high:+.3f}"

@@ -14,10 +14,12 @@ import pandas as pd
 
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import network_of
+from alignset.estimator.names import name_of, needs_unreviewed
 from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
-from alignset.fitting.compare import Comparison, can_compare, compare, expected_of
+from alignset.fitting.compare import Comparison, can_compare, compare
 from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
-from alignset.methods.registry import SIMPLE, describe
+from alignset.fitting.plain import PLAIN_LEARNERS
+from alignset.learners import Blend
 from alignset.model.evaluation import MIN_CELL, keep_evaluation, small_groups
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
@@ -30,7 +32,7 @@ from alignset.tables.targets import Targets, check_review, read_targets
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model fitted to a table, and how it compares with simpler ones."""
+    """A model fitted to a table, and how it compares with plain ones."""
 
     model: Model  # trained on all rows; ``save_model`` writes it
     comparison: Comparison | None  # None if too few rows are reviewed to compare
@@ -41,20 +43,21 @@ def fit_table(
     frame: pd.DataFrame,
     choice: Choice,
     *,
-    method: str = "joint",
+    method: str = "blend",
     settings: Settings | None = None,
     about: Mapping[str, Any] | None = None,
     advance: Progress | None = None,
 ) -> Fitted:
-    """Train a method on a table, after comparing it with simpler ones on held-out reviewed rows.
+    """Train a method on a table, after comparing it with plain models on held-out reviewed rows.
 
     Parameters
     ----------
     frame : DataFrame
     choice : Choice
         Columns, as returned by ``choose_columns``; ``truth`` must be among them.
-    method : str, default "joint"
-        Name of a method, as listed by ``alignset methods``.
+    method : str, default "blend"
+        A name that ``alignset methods`` lists: the blend of all candidates, a method, a label
+        strategy or a learner; or one of each of the last two, such as "observed_linear".
     settings : Settings, optional
     about : mapping, optional
         What else the model folder should record: data, command.
@@ -77,32 +80,32 @@ def fit_table(
     (60, 2)
     """
     settings, columns = settings or Settings(), choice.columns
-    method = describe(method).name
+    method = name_of(method)
     if columns.truth is None:
         raise ValueError("name the column of true labels with --truth; without one, see `plan`.")
     targets, design = read_targets(frame, columns), design_of(frame, columns)
-    check_review(targets, columns.truth, needs_unreviewed=method not in SIMPLE)
-    methods = [*(name for name in SIMPLE if name != method), method]
+    check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
     reason = can_compare(targets, settings.folds)
-    total, done = 1 if reason else 1 + len(methods) * settings.folds, count()
+    total = 1 if reason else 1 + settings.folds * (1 + len(PLAIN_LEARNERS))
+    done = count()
 
     def step(what: str) -> None:
         (advance or silent)(what, next(done), total)
 
     held = comparison = kept = None
     if reason is None:
-        held = score_held_out(frame, targets, choice.kinds, methods, settings, step)
-        small, expected = small_groups(targets), expected_of(method, targets)
+        held = score_held_out(frame, targets, choice.kinds, method, settings, step)
+        small = small_groups(targets)
         kept = keep_evaluation(targets, held.scores, method, small)
-        comparison = compare(kept, settings=settings, expected=expected, groups_left_out=small)
-    step(f"training {method} on all rows")
+        comparison = compare(kept, settings=settings, groups_left_out=small)
+    step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
     notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
     known = {
         **(about or {}),
-        **_training(clf, targets, settings),
+        **_training(clf, method, targets, settings),
         "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
         "comparison": comparison,
         "notes": notes,
@@ -169,8 +172,14 @@ def _noise_rates(
     return told
 
 
-def _training(clf: NoisyLabelClassifier, targets: Targets, settings: Settings) -> dict[str, Any]:
-    """Say how the model was trained, and on what."""
+def _training(
+    clf: NoisyLabelClassifier, method: str, targets: Targets, settings: Settings
+) -> dict[str, Any]:
+    """Say how the model was trained, and on what: a search of configs, or a blend's candidates."""
+    rows = {"all": len(targets.group), "reviewed": int(targets.reviewed.sum())}
+    known = {"method": method, "seed": settings.seed, "settings": settings, "rows": rows}
+    if isinstance(clf.method_, Blend):
+        return {**known, "candidates": list(clf.candidates_ or ()), "explained": clf.explain()}
     found = clf.search_results_
     best = int(np.argmin(found["rank"]))
     search = {
@@ -180,5 +189,4 @@ def _training(clf: NoisyLabelClassifier, targets: Targets, settings: Settings) -
         "tried": len(found["config"]),
         "averaged": int(found["averaged"].sum()),
     }
-    rows = {"all": len(targets.group), "reviewed": int(targets.reviewed.sum())}
-    return {"seed": settings.seed, "settings": settings, "search": search, "rows": rows}
+    return {**known, "search": search}

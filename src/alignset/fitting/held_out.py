@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,10 @@ import torch
 from numpy.typing import NDArray
 
 from alignset.estimator import NoisyLabelClassifier
+from alignset.fitting.plain import PLAIN, plain_models
 from alignset.labels import EncodedLabels
-from alignset.methods.registry import get_method
+from alignset.learners.base import softmax
+from alignset.rows import Part
 from alignset.rows.folds import assign_folds
 from alignset.tables.kinds import Kind
 from alignset.tables.preprocess import fit_preprocessing
@@ -36,17 +38,20 @@ class Settings:
     max_epochs: int = 200
     n_boot: int = 1000  # resamples for an interval
     ensemble: int = 1  # how many of the best configs each model averages
+    threshold: float = 0.5  # probability from which a row of the rarest class counts as found
 
     def __post_init__(self) -> None:
         if self.device == "cuda" and not torch.cuda.is_available():
             raise ValueError("there is no CUDA device; pass --device cpu.")
         if self.folds < 2:
             raise ValueError(f"folds must be at least 2, got {self.folds}.")
+        if not 0 < self.threshold < 1:
+            raise ValueError(f"threshold must lie in (0, 1), got {self.threshold}.")
 
     def estimator(self, method: str) -> NoisyLabelClassifier:
         """Return an unfitted estimator for a method; features are already scaled."""
         return NoisyLabelClassifier(
-            get_method(method)(), n_configs=self.n_configs, hidden=self.hidden,
+            method, n_configs=self.n_configs, hidden=self.hidden,
             max_epochs=self.max_epochs, ensemble=self.ensemble, standardize=False,
             device=self.device, n_jobs=self.n_jobs, random_state=self.seed,
         )  # fmt: skip
@@ -72,12 +77,12 @@ def fit_estimator(
 class HeldOut:
     """Predictions for reviewed rows by models that were not trained on them.
 
-    ``more_doubt`` is how much more the last method doubts the labels of a group's unreviewed rows
-    than those of its held-out reviewed rows, on average; NaN if there are none of either. Training
-    rows would make it too large, because the model has seen whether their labels are right.
+    ``more_doubt`` is how much more the method doubts the labels of a group's unreviewed rows than
+    those of its held-out reviewed rows, on average; NaN if there are none of either. Training rows
+    would make it too large, because the model has seen whether their labels are right.
     """
 
-    scores: dict[str, Floats]  # method -> (n, K) probabilities, NaN in rows not reviewed
+    scores: dict[str, Floats]  # model -> (n, K) probabilities, NaN in rows not reviewed
     more_doubt: Floats  # (G,)
 
 
@@ -85,34 +90,66 @@ def score_held_out(
     frame: pd.DataFrame,
     targets: Targets,
     kinds: Mapping[str, Kind],
-    methods: Sequence[str],
+    method: str,
     settings: Settings,
     advance: Callable[[str], None],
 ) -> HeldOut:
-    """Score every reviewed row with models that saw neither it nor its unit."""
+    """Score every reviewed row with a method and plain models that saw neither it nor its unit."""
     fold = assign_folds(targets.strata, settings.folds, settings.seed, targets.unit)
     size = (len(frame), len(targets.labels.classes))
-    scores = {name: np.full(size, np.nan) for name in methods}
+    scores = {name: np.full(size, np.nan) for name in (method, *PLAIN)}
     more_doubt = np.full((settings.folds, len(targets.group_names)), np.nan)
     for part in range(settings.folds):
         held, train = (fold == part) & targets.reviewed, fold != part
         prep = fit_preprocessing(frame[train], kinds)
         X, X_held = prep.transform(frame[train]), prep.transform(frame[held])
-        for name in methods:
-            advance(f"comparing {name}, part {part + 1} of {settings.folds}")
-            with warnings.catch_warnings(action="ignore", category=UserWarning):
-                clf = fit_estimator(settings.estimator(name), X, targets, train)  # told at the end
-            scores[name][held] = clf.predict_proba(X_held)
-        pool = train & ~targets.reviewed
-        doubt = np.full(len(frame), np.nan)
-        seen = targets.labels.y_seen
-        doubt[held] = 1 - clf.confidence_encoded(X_held, seen[held])
-        if pool.any():
-            doubt[pool] = 1 - clf.confidence_encoded(X[pool[train]], seen[pool])
-        more_doubt[part] = _means(doubt, pool, targets) - _means(doubt, held, targets)
+        step = _named(advance, f"part {part + 1} of {settings.folds}: fitting ")
+        step(method)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            clf = fit_estimator(settings.estimator(method), X, targets, train)  # told at the end
+        more_doubt[part] = _more_doubt(clf, X, X_held, targets, train, held)
+        said = _plain_scores(X, X_held, targets, train, settings, step)
+        for name, score in {**said, method: clf.predict_proba(X_held)}.items():
+            scores[name][held] = score
     known = ~np.isnan(more_doubt)
     mean = np.where(known, more_doubt, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
     return HeldOut(scores, mean)
+
+
+def _named(advance: Callable[[str], None], start: str) -> Callable[[str], None]:
+    """Return a function that reports what it is told with these words before it."""
+    return lambda what: advance(start + what)
+
+
+def _plain_scores(
+    X: Any,
+    X_held: Any,
+    targets: Targets,
+    train: Mask,
+    settings: Settings,
+    advance: Callable[[str], None],
+) -> dict[str, Floats]:
+    """Return what plain models trained on some rows say of others, (m, K) each."""
+    labels, chance = targets.labels, targets.probability[train]
+    known = np.where(np.isnan(chance), 1.0, chance) if targets.by_design else None
+    rows = Part(
+        X, labels.y_seen[train], labels.y_true[train], targets.group[train], probability=known
+    )
+    sizes = len(labels.classes), len(targets.group_names)
+    models = plain_models(rows, *sizes, seed=settings.seed, advance=advance)
+    return {name: softmax(model.log_odds(X_held)) for name, model in models.items()}
+
+
+def _more_doubt(
+    clf: NoisyLabelClassifier, X: Any, X_held: Any, targets: Targets, train: Mask, held: Mask
+) -> Floats:
+    """Return how much more the unreviewed rows of each group are doubted than held-out ones."""
+    pool, seen = train & ~targets.reviewed, targets.labels.y_seen
+    doubt = np.full(len(train), np.nan)
+    doubt[held] = 1 - clf.confidence_encoded(X_held, seen[held])
+    if pool.any():
+        doubt[pool] = 1 - clf.confidence_encoded(X[pool[train]], seen[pool])
+    return _means(doubt, pool, targets) - _means(doubt, held, targets)
 
 
 def _means(values: Floats, rows: Mask, targets: Targets) -> Floats:

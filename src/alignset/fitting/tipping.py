@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.fitting.compare import gains, recommend
+from alignset.fitting.compare import recommend
+from alignset.fitting.judge import Judge
 from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
 
@@ -83,7 +84,7 @@ def _tilted(kept: Evaluation, g: int, f: float) -> Floats:
 
 
 def _recommended(kept: Evaluation, weight: Floats, options: dict[str, Any]) -> str:
-    return recommend(kept, gains(kept, weight, **options))
+    return recommend(Judge(kept, weight, **options))
 
 
 def level_rates(rates: pd.DataFrame) -> pd.DataFrame:

@@ -294,7 +294,7 @@ class Method(ABC):
     learns_errors : bool
         Whether it learns from reviewed labels that were wrong, and needs at least one.
     simplicity : int or None
-        Every method is compared with the methods that have a number; 1 is the simplest.
+        Methods that read labels as they are have a number; 1 is the simplest.
     select_by : "rank" or "likelihood"
         The validation score by which the estimator stops training and selects a config.
     if_switched : str

@@ -40,7 +40,8 @@ methods that others use with a reviewed subset."""
 
 _simple = (method for method in METHODS.values() if method.simplicity)
 SIMPLE = tuple(method.name for method in sorted(_simple, key=lambda m: m.simplicity or 0))
-"""The methods that every other is compared with, simplest first."""
+"""The methods that read labels as they are, simplest first: they can be trained even if every row
+is reviewed."""
 
 
 def get_method(name: str) -> type[Method]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from alignset.estimator.names import title_of
 from alignset.fitting.tipping import level_rates, tipping
-from alignset.methods.registry import METHODS, describe
 from alignset.model.evaluation import Evaluation
 from alignset.model.fitted import Model
 from alignset.model.folder import load_model
@@ -51,11 +51,19 @@ def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -
         rates=shown,
         weighted=bool(rates["weighted"].any()),
         level=level_rates(shown[shown["rows"].notna()]),
-        titles={name: describe(name).title for name in METHODS},
+        titles={name: title_of(name) for name in _models(model)},
         measured=None if model.evaluation is None else _measured(model.evaluation, seed),
         command=shlex.join(words),
         **seen,
     )
+
+
+def _models(model: Model) -> set[str]:
+    """Return the names of all models that the folder speaks of."""
+    network = model.manifest.get("network") or {}
+    own = [model.manifest.get("method"), (network.get("method") or {}).get("name")]
+    compared = {} if model.evaluation is None else model.evaluation.scores
+    return {*(str(name) for name in own if name), *compared}
 
 
 def trained_rates(model: Model) -> pd.DataFrame:

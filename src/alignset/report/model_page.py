@@ -10,7 +10,7 @@ import pandas as pd
 from alignset.model.foreign import ESTIMATORS
 from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.model_labels import labels, tipping_points
-from alignset.report.model_quality import comparison, quality
+from alignset.report.model_quality import comparison, made_of, quality
 from alignset.report.page import NOTHING, DataTable, FactList, Page, Prose, Section, Tiles
 
 WORDS = (
@@ -21,6 +21,8 @@ WORDS = (
      "perfect."),
     ("AUEOC", "Area under the equalized odds curve: 1 minus the gap between groups in true and "
      "false positive rates, averaged over all thresholds. 1 means no gap."),
+    ("log loss", "Mean of minus the logarithm of the probability that the model gave to the true "
+     "label: 0 is perfect, 0.69 is a coin's for two classes."),
     ("HM", "Harmonic mean of AUROC and AUEOC: high only if both are."),
     ("calibration gap", "Mean predicted probability minus the share that has the label: the "
      "model predicts too much above 0, and too little below 0."),
@@ -42,6 +44,7 @@ def model_page(facts: ModelFacts) -> Page:
         Section("At a glance", [Tiles(_tiles(facts)), Prose(said)]),
         labels(facts),
         quality(facts),
+        *filter(None, [made_of(facts)]),
         comparison(facts),
         tipping_points(facts),
         Section("Model card", [FactList(_card(facts)), columns]),

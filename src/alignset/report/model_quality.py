@@ -134,16 +134,49 @@ def _calibration(found: Measured, way: str) -> Lines:
     )  # fmt: skip
 
 
+def made_of(facts: ModelFacts) -> Section | None:
+    """Show the candidates of a blend and their weights; None for a model that is no blend."""
+    known = facts.manifest.get("candidates") or facts.manifest["network"].get("candidates")
+    if not known:
+        return None
+    rows = [{"log_loss": None, "auroc": None, "low": None, "high": None, **row} for row in known]
+    shown = pd.DataFrame(
+        {
+            "labels": [str(row["labels"]) for row in rows],
+            "learner": [str(row["learner"]) for row in rows],
+            "weight": [f"{row['weight']:.2f}" for row in rows],
+            "log loss": [_number(row["log_loss"]) for row in rows],
+            "AUROC": [_told({**row, "estimate": row["auroc"]}) for row in rows],
+        }
+    )
+    how = (
+        "Each candidate is a learner fitted to labels of one kind. All are measured on reviewed "
+        "rows they did not see, and weighted by how well they predict these together. The last row "
+        "is all of them together. AUROC with 95 % interval."
+    )
+    said = [str(facts.manifest["explained"])] if facts.manifest.get("explained") else []
+    table = DataTable(shown, "candidates", "Candidates of the blend")
+    return Section("What the model is made of", [Prose([*said, how]), table])
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
 def comparison(facts: ModelFacts) -> Section:
-    """Compare the model with simpler ones, and repeat the recommendation."""
-    title, found = "Would a simpler model do?", facts.comparison
+    """Compare the model with plain ones, and repeat the recommendation."""
+    title, found = "Would a plain model do?", facts.comparison
     if found is None:
         return Section(title, [Prose(["Models were not compared: too few rows are reviewed."])])
+    of, first = _columns(found), next(iter(next(iter(found["scores"].values()))))
     rows = [
         {
             "model": facts.title(name),
-            **{metric.upper(): _told(of) for metric, of in scores.items()},
-            "difference in HM": _told(found["differences"].get(name) or {"estimate": None}, "+"),
+            **{of[measure]: _told(score) for measure, score in scores.items()},
+            **{
+                f"difference in {of[measure]}": _told(gap, "+")
+                for measure, gap in _gaps(found, name).items()
+            },
         }
         for name, scores in found["scores"].items()
     ]
@@ -151,16 +184,39 @@ def comparison(facts: ModelFacts) -> Section:
     if found["groups_left_out"]:
         names = ", ".join(map(repr, found["groups_left_out"]))
         said.append(f"Left out because some class has too few reviewed rows: {names}.")
-    said.append(
-        f"Difference in HM: {facts.title(found['asked'])} minus the other model; 95 % intervals, "
-        "with every reviewed row counted once."
-    )
+    said.append(_how(facts, found))
     models, ends = "Models on held-out reviewed rows", ["estimate", "low", "high"]
-    dots = [{"label": facts.title(name), **of["hm"]} for name, of in found["scores"].items()]
+    dots = [{"label": facts.title(name), **score[first]} for name, score in found["scores"].items()]
     picture = Dots(
         pd.DataFrame(dots).astype(dict.fromkeys(ends, float)),
-        Axis("HM of AUROC and AUEOC (95 % interval)"), name="models-hm", title=models,
-        alt="Harmonic mean of AUROC and AUEOC for each model.",
+        Axis(f"{of[first]} (95 % interval)"), name="models", title=models,
+        alt=f"{of[first]} of each model.",
     )  # fmt: skip
-    table = DataTable(pd.DataFrame(rows), "models", models)
+    table = DataTable(pd.DataFrame(rows).fillna(NOTHING), "models", models)
     return Section(title, [Prose(said), table, Gallery([picture])])
+
+
+def _columns(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return what each measure is called."""
+    sought = f"{found.get('sought')!r} found at {found.get('threshold')}"
+    named = {"log_loss": "log loss", "found": sought}
+    scores = next(iter(found["scores"].values()))
+    return {measure: named.get(measure, measure.upper()) for measure in scores}
+
+
+def _gaps(found: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the differences from one model in the measures that decide."""
+    gaps = found["differences"].get(name) or {}
+    if "estimate" in gaps:  # a folder of an older version, which compared HM alone
+        return {"hm": gaps}
+    return {measure: gaps[measure] for measure in ("log_loss", "auroc") if measure in gaps}
+
+
+def _how(facts: ModelFacts, found: Mapping[str, Any]) -> str:
+    counted = "counted once"
+    if facts.measured is not None and facts.measured.by_design:
+        counted = "weighted by the rows of the table that it stands for"
+    return (
+        f"Difference: {facts.title(found['asked'])} minus the other model; 95 % intervals, with "
+        f"every reviewed row {counted}. Log loss is small where the probabilities are right."
+    )

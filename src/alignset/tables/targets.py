@@ -178,7 +178,7 @@ def check_review(targets: Targets, truth: str, *, needs_unreviewed: bool) -> Non
     if reviewed == n and needs_unreviewed:
         raise ValueError(
             f"all {n} rows are reviewed, so the observed labels add nothing; pass --method "
-            "alignment_only, or fit any classifier on the true labels."
+            "reviewed, or fit any classifier on the true labels."
         )
 
 

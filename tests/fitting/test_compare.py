@@ -1,0 +1,208 @@
+"""Which model is recommended, by what, and in which words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fitting.kept import kept
+from fitting.test_fit import QUICK, chosen, fit, table
+from sklearn.metrics import log_loss, recall_score, roc_auc_score
+
+from alignset.fitting.compare import compare, recommend
+from alignset.fitting.held_out import Settings
+from alignset.fitting.judge import Judge
+from alignset.fitting.plain import PLAIN
+from alignset.model.evaluation import Evaluation, keep_evaluation, small_groups
+from alignset.tables.targets import read_targets
+
+SETTINGS = Settings(n_boot=200)
+
+
+def compared(targets, scores, settings=SETTINGS):
+    """Compare made-up scores of a table; the first model is the one asked for."""
+    small = small_groups(targets)
+    kept = keep_evaluation(targets, scores, next(iter(scores)), small)
+    return compare(kept, settings=settings, groups_left_out=small)
+
+
+def made(*odds, n=400, weight=None):
+    """An evaluation of models that give the true class these log-odds, a row at a time."""
+    rng = np.random.default_rng(0)
+    true, group = rng.integers(0, 2, n), np.arange(n) % 2
+    scores = {}
+    for name, own in zip(["blend", *PLAIN], odds, strict=False):
+        p = 1 / (1 + np.exp(-np.asarray(own(rng, n)) * (2 * true - 1)))
+        scores[name] = np.stack([1 - p, p], axis=1)
+    weight = np.ones(n) if weight is None else weight
+    return Evaluation(
+        ("no", "yes"), ("f", "m"), group, true, true, weight, scores, "blend", weight.max() > 1
+    )
+
+
+def about(mean, spread=1.0):
+    return lambda rng, n: mean + spread * rng.normal(size=n)
+
+
+def told(found):
+    return compare(found, settings=SETTINGS)
+
+
+def test_a_plain_model_that_is_clearly_better_is_recommended():
+    found = told(made(about(0.3), about(1.5), about(0.2)))
+    assert found.recommended == "observed_linear"
+    assert found.sentence.startswith(
+        "Use Linear on observed labels instead (--method observed_linear): on 400 held-out "
+        "reviewed rows Blend is behind it in log loss ("
+    )
+    assert " and in AUROC (difference -" in found.sentence
+
+
+def test_of_several_better_models_the_one_with_the_best_log_loss_is_recommended():
+    found = told(made(about(0.1), about(1.0), about(1.5), about(0.6)))
+    assert found.recommended == "reviewed_linear"
+
+
+def test_a_method_that_wins_is_kept_and_the_best_opponent_is_named():
+    found = told(made(about(1.5), about(0.3), about(0.6), about(0.0)))
+    assert found.recommended == "blend"
+    assert found.sentence.startswith(
+        "Keep Blend: on 400 held-out reviewed rows it is ahead of Linear on reviewed labels, the "
+        "plain model with the best log loss, in log loss ("
+    )
+    assert ") and in AUROC (difference +" in found.sentence
+
+
+def test_where_nothing_is_decided_the_method_is_kept_and_the_sentence_says_level():
+    found = told(made(about(0.8), about(0.8), about(-0.5)))
+    assert found.recommended == "blend"
+    difference = found.differences["observed_linear"]["log_loss"]
+    assert difference.low < 0 < difference.high
+    assert "Keep Blend: on 400 held-out reviewed rows it is level with Linear on" in found.sentence
+    assert f"difference {difference.estimate:+.3f}, 95 % interval {difference.low:+.3f} to " in (
+        found.sentence
+    )
+
+
+def test_better_probabilities_alone_are_enough():
+    """The same order of rows, but much too sure of it."""
+    base = made(about(0.8))
+    good = base.scores["blend"]
+    sure = good**6 / (good**6 + (1 - good) ** 6)
+    found = told(replace(base, scores={"blend": sure, "both_linear": good}))
+    assert found.recommended == "both_linear"
+    assert "Blend is behind it in log loss" in found.sentence
+    assert "level with it in AUROC" in found.sentence
+
+
+def test_a_model_that_ranks_better_but_has_worse_probabilities_is_named_and_not_used():
+    """As with labels that are wrong in one direction: the order stays, the level goes."""
+    low = made(about(0.8, 1.5), about(2.0, 1.0), about(-1.0))
+    p = low.scores["observed_linear"][:, 1]
+    shifted = p / (p + 400 * (1 - p))
+    scores = {**low.scores, "observed_linear": np.stack([1 - shifted, shifted], axis=1)}
+    found = told(replace(low, scores=scores))
+    assert found.differences["observed_linear"]["auroc"].high < 0
+    assert found.differences["observed_linear"]["log_loss"].high < 0
+    assert found.recommended == "blend"
+    assert "ahead of Linear on observed labels" in found.sentence
+    assert "behind it in AUROC" in found.sentence
+
+
+def test_the_weights_of_the_design_can_change_it():
+    half = np.arange(400) < 200
+    odds = (
+        lambda rng, n: np.where(half, 2.0, 0.0) + rng.normal(size=n),
+        lambda rng, n: np.where(half, 0.0, 2.0) + rng.normal(size=n),
+    )
+    first = made(*odds, weight=np.where(half, 30.0, 1.0))
+    last = made(*odds, weight=np.where(half, 1.0, 30.0))
+    assert told(first).recommended == "blend"
+    assert told(last).recommended == "observed_linear"
+    unknown = replace(last, by_design=False)  # weights by cell are for the report alone
+    assert told(unknown).recommended == "blend"
+
+
+def test_measures_are_those_of_scikit_learn():
+    found = kept(n=300)
+    rare = replace(found, true=np.where(np.arange(300) % 3, 0, found.true))
+    for weight in (None, rare.weight):
+        judge = Judge(rare, weight, 20, 0, threshold=0.6)
+        scores = judge.scores("alignment")
+        p = rare.scores["alignment"]
+        options = {"sample_weight": weight}
+        expected = log_loss(rare.true, np.clip(p, 1e-6, 1 - 1e-6), **options)
+        assert scores["log_loss"].estimate == pytest.approx(expected, rel=1e-5)
+        assert judge.mean_log_loss("alignment") == pytest.approx(expected, rel=1e-5)
+        auroc = roc_auc_score(rare.true, p[:, 1], **options)
+        assert scores["auroc"].estimate == pytest.approx(auroc)
+        caught = recall_score(rare.true, p[:, 1] >= 0.6, **options)
+        assert scores["found"].estimate == pytest.approx(caught)
+        gap = judge.differences("standard")["log_loss"].estimate
+        other = judge.mean_log_loss("standard")
+        assert gap == pytest.approx(judge.mean_log_loss("alignment") - other)
+
+
+def test_found_is_about_the_rarest_class_and_moves_with_the_threshold():
+    found = kept(n=300)
+    for rare in (0, 1):
+        few = replace(found, true=np.where(np.arange(300) % 3, 1 - rare, rare))
+        assert Judge(few, None, 10, 0).sought == rare
+    shares = [
+        compare(found, settings=Settings(n_boot=20, threshold=t)).scores["alignment"]["found"]
+        for t in (0.2, 0.5, 0.8)
+    ]
+    assert shares[0].estimate > shares[1].estimate > shares[2].estimate
+
+
+def test_differences_are_paired():
+    """The interval of a difference is narrower than that of either score."""
+    base = made(about(0.8, 2.0))
+    p = base.scores["blend"]
+    near = np.clip(p + np.array([-0.01, 0.01]) * np.sin(np.arange(400))[:, None], 0, 1)
+    judge = Judge(replace(base, scores={"blend": p, "both_trees": near}), None, 200, 0)
+    for measure, score in judge.scores("blend").items():
+        gap = judge.differences("both_trees")[measure]
+        assert gap.high - gap.low < 0.5 * (score.high - score.low), measure
+
+
+def test_only_one_model_leaves_nothing_to_compare():
+    alone = kept()
+    alone = replace(alone, scores={"alignment": alone.scores["alignment"]})
+    assert recommend(Judge(alone, None, 10, 0)) == "alignment"
+    assert "there is no plain model to compare it with" in told(alone).sentence
+
+
+def one_sided(n=1200, reviewed=200, width=6):
+    """Half of the positives are missed; the class is linear in many features."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(n, width))
+    true = X @ np.linspace(1.2, 0.2, width) + rng.logistic(size=n) > 0
+    told = true & (rng.random(n) < 0.5)
+    frame = table(n=n, reviewed=0, seed=1)[["sex"]]
+    frame[[f"x{i}" for i in range(width)]] = X
+    names = np.array(["no", "yes"])
+    frame["told"], known = names[told.astype(int)], names[true.astype(int)]
+    frame["reviewed"] = np.where(np.arange(n) < reviewed, known, None)
+    return frame
+
+
+def test_rows_that_were_held_out_decide_for_a_blend_where_it_is_better():
+    settings = replace(QUICK, n_boot=200)
+    found = fit(one_sided(), method="recalibrated_linear", settings=settings).comparison
+    assert found.recommended == "recalibrated_linear", found.sentence
+    loss = {name: score["log_loss"].estimate for name, score in found.scores.items()}
+    assert loss["recalibrated_linear"] < min(loss["observed_linear"], loss["both_linear"]) - 0.05
+    assert found.differences["observed_linear"]["log_loss"].high < 0
+    assert found.sought == "no"  # of which observed labels claim too many
+    assert found.differences["observed_linear"]["found"].high < -0.1
+
+
+def test_rows_that_were_held_out_decide_for_a_plain_model_where_it_is_better():
+    """A network trained for three epochs is no match for a logistic regression."""
+    found = fit(table(n=600, reviewed=240), method="standard").comparison
+    assert found.recommended in PLAIN
+    difference = found.differences[found.recommended]
+    assert difference["log_loss"].low > 0 or difference["auroc"].high < 0
+    assert f"(--method {found.recommended})" in found.sentence
+    targets = read_targets(frame := table(n=600, reviewed=240), chosen(frame).columns)
+    assert found.n_rows == targets.reviewed.sum()
