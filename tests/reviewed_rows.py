@@ -42,5 +42,13 @@ def make_data(n: int = 240, seed: int = 0, reviewed: float = 0.3) -> Data:
 
 
 def small(**changes: Any) -> NoisyLabelClassifier:
-    settings = {"method": JointAlignment(), "folds": None, "n_configs": 2, "max_epochs": 15, "hidden": 8, "random_state": 0, "n_jobs": 1}
+    settings = {
+        "method": JointAlignment(),
+        "folds": None,
+        "n_configs": 2,
+        "max_epochs": 15,
+        "hidden": 8,
+        "random_state": 0,
+        "n_jobs": 1,
+    }
     return NoisyLabelClassifier(**{**settings, **changes})

@@ -8,8 +8,8 @@ from study.grids import RULES, SPEC, load_grid
 
 import alignset.methods as library
 from alignset.engine.search import search
-from alignset.estimator import NoisyLabelClassifier, learn
 from alignset.engine.sizes import count_batches
+from alignset.estimator import NoisyLabelClassifier, learn
 from alignset.study import expand
 from alignset.study.methods import draw_variants
 from alignset.study.problems import build_problem

@@ -15,9 +15,10 @@ from study.grids import write_grid
 from alignset.cli import main
 from alignset.engine.train import Training
 from alignset.engine.trainer import Trainer
+from alignset.learners import Blend, Linear
 
 PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
-MOST = 10
+MOST = 11
 """Calls from what a user calls to the loop over epochs."""
 
 
@@ -75,7 +76,7 @@ def fit_a_table(tmp_path):
     frame["true"] = frame["true"].where(frame["true"] >= 0)
     frame.to_csv(tmp_path / "t.csv", index=False)
     words = ["fit", "t.csv", "--label", "told", "--truth", "true", "--group", "sex", "--out", "m"]
-    assert main([*words, "--configs", "1", "--folds", "2"]) == 0
+    assert main([*words, "--configs", "1", "--folds", "2", "--method", "joint"]) == 0
 
 
 def run_a_grid(tmp_path):
@@ -98,3 +99,17 @@ def test_the_walk_to_the_training_loop_is_short_and_as_told(
     found = [call for call in whole(walked) if not call.startswith("cli:")]
     assert found == told(title)
     assert len(found) <= MOST
+
+
+def test_the_walk_of_a_blend_is_as_told(monkeypatch):
+    walks, fit = [], Linear.fit
+
+    def note(self, *args, **kwargs):
+        walks.append(own_calls())
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(Linear, "fit", note)
+    blend = Blend(strategies=("both",), learners=("linear",), network=None)
+    small(method=blend).fit(**make_data().fit_args)
+    expected = told("A blend")
+    assert [*next(w for w in walks if "learners.blend:run_task" in w), expected[-1]] == expected

@@ -140,7 +140,9 @@ def estimator(rows: Drawn, method: Any, seed: int, device: str) -> list[tuple[st
         X = clf._scale(rows.X_test)
         for row, model in zip(clf.candidates_[:-1], clf._model.models, strict=True):
             odds = model.log_odds(X.astype(np.float32).astype(float))
-            found.append((f": {row.labels} {row.learner}", 1 / (1 + np.exp(odds[:, 0] - odds[:, 1]))))
+            found.append(
+                (f": {row.labels} {row.learner}", 1 / (1 + np.exp(odds[:, 0] - odds[:, 1])))
+            )
     return found
 
 

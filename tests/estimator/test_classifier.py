@@ -463,7 +463,11 @@ def with_nan(X: Array) -> Array:
         ({}, lambda d: {"sample_weight": np.ones(3)}, r"shape \(3,\) but X has 240 rows"),
         ({}, lambda d: {"sample_weight": d.X[:, 0]}, "sample_weight must be finite, not negative"),
         ({}, lambda d: {"sample_weight": 0 * d.y}, "not all zero, got values from 0.0 to 0.0"),
-        ({"method": "alignement"}, lambda d: {}, "no method 'alignement'; did you mean 'alignment'"),
+        (
+            {"method": "alignement"},
+            lambda d: {},
+            "no method 'alignement'; did you mean 'alignment'",
+        ),
         ({"method": Alignment}, lambda d: {}, "method must be a Blend, a Method such as JointA"),
         ({"n_configs": 0}, lambda d: {}, "n_configs must be at least 1, got 0"),
         ({"max_epochs": 0}, lambda d: {}, "max_epochs must be at least 1, got 0"),

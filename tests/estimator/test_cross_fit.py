@@ -19,9 +19,8 @@ from alignset.estimator import (
     NoisyLabelClassifier,
     UnreviewedGroupWarning,
     UnseenCellWarning,
-    classifier,
+    learn,
 )
-from alignset.estimator import learn
 from alignset.estimator.warn import warn_of_switches
 from alignset.evaluate.switching import Switch
 from alignset.methods import GLC, Alignment, JointAlignment, Standard

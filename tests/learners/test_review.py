@@ -56,7 +56,7 @@ def test_a_review_of_doubtful_labels_is_noticed() -> None:
 
 
 def test_known_weights_are_used_and_nothing_is_guessed() -> None:
-    odd = rows(lambda X, seen, rng: (rng.random(len(seen)) < np.where(seen == 1, 0.3, 0.05)))
+    odd = rows(lambda X, seen, rng: rng.random(len(seen)) < np.where(seen == 1, 0.3, 0.05))
     given = np.where(odd.y_seen == 1, 0.5, 3.0)
     found = read_review(odd, 2, given, seed=0)
     assert not found.selective

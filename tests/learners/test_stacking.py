@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from alignset.evaluate import auroc
 from alignset.learners.stacking import LAMBDAS, fit_weights, solve
 from alignset.learners.standing import auroc_with_error
-from alignset.evaluate import auroc
 
 
 def candidates(n: int = 400, seed: int = 0):

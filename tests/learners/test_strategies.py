@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from alignset.learners import STRATEGIES, Linear, Trees
-from alignset.learners.base import Learner, Predictor, log_odds, softmax
+from alignset.learners.base import Learner, Predictor, log_odds, to_probability
 from alignset.learners.context import Context
 from alignset.learners.strategies.joint import errors, start
 from alignset.rows import Part
@@ -46,7 +46,7 @@ def context(learner: Learner | None = None, **changes: Any) -> Context:
 
 def share(model: Predictor, value: float) -> float:
     """P(class 1) at x = value."""
-    return float(softmax(model.log_odds(np.array([[value]])))[0, 1])
+    return float(to_probability(model.log_odds(np.array([[value]])))[0, 1])
 
 
 def test_observed_is_the_share_of_observed_labels() -> None:
@@ -90,7 +90,7 @@ def simulated(n: int, reviewed: float, seed: int, K: int = 2) -> tuple[Part, Any
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     B = rng.normal(size=(3, K)) * 1.5
-    p = softmax(log_odds(softmax(X @ B)))
+    p = to_probability(log_odds(to_probability(X @ B)))
     y = np.array([rng.choice(K, p=row) for row in p])
     rate = 1 / (1 + np.exp(-(X[:, 0] - 1.0)))  # errors depend on x
     flip = rng.random(n) < rate
@@ -102,11 +102,11 @@ def simulated(n: int, reviewed: float, seed: int, K: int = 2) -> tuple[Part, Any
 @pytest.mark.parametrize("K", [2, 4])
 @pytest.mark.parametrize("learner", [Linear(), Trees()], ids=lambda learner: learner.name)
 def test_joint_recovers_the_class_and_the_errors(K: int, learner: Learner) -> None:
-    rows, p, rate = simulated(4000, 0.1, seed=K, K=K)
+    rows, p, _ = simulated(4000, 0.1, seed=K, K=K)
     settled = learner.settle(rows.X, rows.y_seen, np.ones(4000), K, seed=0)
     found = Context(rows, K, 1, learner, settled, 0, np.ones(4000))
-    joint = softmax(STRATEGIES["joint"].fit(found).log_odds(rows.X))
-    observed = softmax(STRATEGIES["observed"].fit(found).log_odds(rows.X))
+    joint = to_probability(STRATEGIES["joint"].fit(found).log_odds(rows.X))
+    observed = to_probability(STRATEGIES["observed"].fit(found).log_odds(rows.X))
     off, naive = abs(joint - p).mean(), abs(observed - p).mean()
     assert off < 0.5 * naive
     assert off < (0.06 if learner.name == "linear" else 0.10)
@@ -128,7 +128,7 @@ def test_shrunk_is_a_ridge_around_the_observed_coefficients() -> None:
     rows, _, _ = simulated(3000, 1.0, seed=3)
     learner = Linear(C=1.0)
     found = Context(rows, 2, 1, learner, learner, 0, np.ones(3000))
-    ours = softmax(STRATEGIES["shrunk"].fit(found).log_odds(rows.X))[:, 1]
+    ours = to_probability(STRATEGIES["shrunk"].fit(found).log_odds(rows.X))[:, 1]
     free = LogisticRegression(C=1e6).fit(rows.X, rows.y_true).predict_proba(rows.X)[:, 1]
     assert abs(ours - free).max() < 0.03
 
@@ -138,8 +138,8 @@ def test_recalibrated_has_two_numbers_and_mends_a_shift() -> None:
     one_sided = np.where((rows.y_seen == 1) & (np.arange(4000) % 2 == 0), 0, rows.y_seen)
     rows = Part(rows.X, one_sided, rows.y_true, rows.group)
     found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), 0, np.ones(4000))
-    observed = softmax(found.observed.log_odds(rows.X))[:, 1]
-    mended = softmax(STRATEGIES["recalibrated"].fit(found).log_odds(rows.X))[:, 1]
+    observed = to_probability(found.observed.log_odds(rows.X))[:, 1]
+    mended = to_probability(STRATEGIES["recalibrated"].fit(found).log_odds(rows.X))[:, 1]
     assert np.corrcoef(observed, mended)[0, 1] > 0.9
     assert abs(mended.mean() - p[:, 1].mean()) < 0.03 < abs(observed.mean() - p[:, 1].mean())
 

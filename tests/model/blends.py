@@ -8,8 +8,8 @@ from alignset import NoisyLabelClassifier
 from alignset.learners import Blend, Linear, Trees
 from alignset.learners.base import beside, constant
 from alignset.learners.blended import Blended
-from alignset.learners.stacking import Weights
-from alignset.learners.standing import Standing
+from alignset.learners.stacking import BlendWeights
+from alignset.learners.standing import CandidateScore
 from alignset.learners.strategies.base import Chained
 from alignset.model.blend import BlendModel
 from alignset.model.fitted import Model
@@ -76,10 +76,10 @@ def blended(models, classes, weights=None):
         np.random.default_rng(1).normal(size=(40, 1 + 2 * classes)),
         np.arange(40) % 2, np.ones(40), 2, seed=0,
     )  # fmt: skip
-    table = [Standing("observed", "linear", float(each), 0.4, 0.8, 0.7, 0.9) for each in v]
-    table.append(Standing("blend", "all", 1.0, 0.3, np.nan, np.nan, np.nan))
+    table = [CandidateScore("observed", "linear", float(each), 0.4, 0.8, 0.7, 0.9) for each in v]
+    table.append(CandidateScore("blend", "all", 1.0, 0.3, np.nan, np.nan, np.nan))
     intercept = np.linspace(-0.1, 0.1, classes)
-    weights, offsets = Weights(v, intercept, 10.0), np.zeros((1, classes))
+    weights, offsets = BlendWeights(v, intercept, 10.0), np.zeros((1, classes))
     scale = learn_scale(X, np.arange(len(X)), np.ones(len(X)))
     return BlendModel(Blended(tuple(models), weights, head, offsets, tuple(table)), scale)
 

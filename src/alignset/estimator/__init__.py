@@ -1,7 +1,7 @@
 """The scikit-learn facade: one estimator for every method."""
 
-from alignset.estimator.classifier import NoisyLabelClassifier
 from alignset.engine.sizes import ROWS_PER_BATCH
+from alignset.estimator.classifier import NoisyLabelClassifier
 from alignset.labels import (
     FewReviewedWarning,
     LabelSwitchWarning,

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 
 def as_model(clf: NoisyLabelClassifier) -> Model:
-    """Return a fitted estimator as a model that reads the same matrix."""
+    """Return a fitted estimator as a model that reads the same matrix or table."""
     names = getattr(clf, "feature_names_in_", None)
-    matrix = Matrix(int(clf.n_features_in_), None if names is None else tuple(map(str, names)))
+    matrix = clf._encoder
+    if matrix is None:
+        matrix = Matrix(int(clf.n_features_in_), None if names is None else tuple(map(str, names)))
     known = {
         "seed": clf.random_state if isinstance(clf.random_state, int) else None,
         "noise_rates": {

@@ -9,11 +9,21 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from alignset.estimator.as_model import as_model
+from alignset.estimator.inputs import (
+    check_device,
+    check_groups_are_few,
+    check_hidden,
+    check_index,
+    check_not_reviewed,
+    encode_features,
+    is_whole,
+    learn_encoder,
+)
 from alignset.estimator.learn import learn_blend, learn_method
 from alignset.estimator.rates import noise_rates_of
 from alignset.estimator.resolve import resolve
@@ -53,8 +63,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ``{"lr": loguniform(1e-4, 1e-2), "l2": [0.0, 0.1]}``; by default the method's own.
     hidden : int, default 100
         Width of the two hidden layers.
-    backbone : Backbone, optional
-        A network of your own, for example ``Module(lambda d, k: nn.Linear(d, k))``.
+    backbone : Backbone or callable, optional
+        A network of your own, for example ``lambda d, k: nn.Linear(d, k)``.
     folds : int or None, default 5
         Deal the reviewed rows into this many folds (2 or more): each row validates once and
         trains in the other folds. Networks of all folds are averaged; the candidates of a blend
@@ -94,8 +104,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     method_ : Method or Blend
         What was trained; a method with the hyperparameters of the best config.
     search_results_ : dict
-        Of a method, "config", "score", "epochs" (means over folds) and "rank" of every config tried, and
-        "averaged": whether it is part of the model.
+        Of a method, "config", "score", "epochs" (means over folds) and "rank" of every config
+        tried, and "averaged": whether it is part of the model.
     n_features_in_ : int
 
     Examples
@@ -158,12 +168,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         groups: Any = None,
         sample_weight: Any = None,
         review_probability: Any = None,
+        units: Any = None,
     ) -> NoisyLabelClassifier:
         """Train on observed labels and on the true labels of the reviewed rows.
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n, D)
+            A table may hold text, dates and gaps, which are encoded as ``alignset fit`` does.
         y : array-like of shape (n,)
             Observed labels.
         y_true : array-like of shape (n,), optional
@@ -174,17 +186,34 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         review_probability : array-like of shape (n,), optional
             P(reviewed) for each row, if the review was planned; replaces ``review_weights``.
             Only the values of reviewed rows are used.
+        units : array-like of shape (n,), optional
+            Whom each row belongs to; the rows of a person are never on two sides of a fold.
         """
         self._check_settings(review_probability)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
+        check_index(X, y=y, y_true=y_true, groups=groups, units=units)
+        encoder, X, y = self._read(X, y)
         n = X.shape[0]
         labels, (names, group) = encode_labels(y, y_true), encode_groups(groups, n)
+        check_not_reviewed(labels)
+        check_groups_are_few(names, n)
         weight = check_weights(sample_weight, n)
         probability = _on_reviewed(review_probability, labels)
-        rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability)
+        unit = None if units is None else _repeated(encode_groups(units, n)[1])
+        rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability, unit)
         counted = rows if weight.all() else rows.take(weight > 0)
-        return self._learn(counted, labels.classes, names)
+        return self._learn(counted, labels.classes, names, encoder)
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
+        """Return how to encode the features, if they need it, the features as numbers, and y."""
+        encoder = learn_encoder(X)
+        if encoder is None:
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        else:
+            validate_data(self, X, skip_check_array=True)
+            X, y = encode_features(encoder, X), column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+        check_classification_targets(y)
+        return encoder, X, y
 
     def fit_encoded(
         self,
@@ -200,19 +229,21 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._check_settings(review_probability)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         probability = _on_reviewed(review_probability, labels)
-        unit = None if unit is None or len(np.unique(unit)) == len(unit) else unit
+        unit = None if unit is None else _repeated(unit)
         rows = Part(X, labels.y_seen, labels.y_true, group, None, probability, unit)
         return self._learn(rows, labels.classes, group_names)
 
     def _check_settings(self, review_probability: Any) -> None:
+        check_device(self.device)
+        check_hidden(self.hidden)
         if self.n_configs < 1:
             raise ValueError(f"n_configs must be at least 1, got {self.n_configs}.")
-        if self.folds is not None and not (_is_whole(self.folds) and self.folds >= 2):
+        if self.folds is not None and not (is_whole(self.folds) and self.folds >= 2):
             raise ValueError(
                 "folds must be a whole number of at least 2, or None to hold out validation_share "
                 f"once, got {self.folds!r}."
             )
-        if not (_is_whole(self.ensemble) and 1 <= self.ensemble <= self.n_configs):
+        if not (is_whole(self.ensemble) and 1 <= self.ensemble <= self.n_configs):
             raise ValueError(
                 f"ensemble must be a whole number from 1 to n_configs={self.n_configs}, the number "
                 f"of configs to choose from, got {self.ensemble!r}."
@@ -228,7 +259,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 "pass only one of the two."
             )
 
-    def _learn(self, rows: Part, classes: Any, group_names: Any) -> NoisyLabelClassifier:
+    def _learn(
+        self, rows: Part, classes: Any, group_names: Any, encoder: Any = None
+    ) -> NoisyLabelClassifier:
         """Merge equal rows and learn; set the fitted attributes at the very end."""
         asked, seed = resolve(self.method, self.estimator), _seed(self.random_state)
         if scipy.sparse.issparse(rows.X):
@@ -242,25 +275,31 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         names = classes.tolist(), group_names[used].tolist()
         division = Division(self.folds, self.validation_share, self.review_weights)
         warn_of_gaps(rows, *names)
-        learn = learn_blend if isinstance(asked, Blend) else learn_method
         with progress_bar(show=self.verbose) as progress:
-            found = learn(self, asked, rows, division, names, seed, progress)  # type: ignore[operator]
+            rest = (rows, division, names, seed, progress)
+            if isinstance(asked, Blend):
+                found = learn_blend(self, asked, *rest)
+            else:
+                found = learn_method(self, asked, *rest)
         rates = noise_rates_of(rows, division, names[1])
         self.classes_, self.groups_, self.noise_rates_ = classes, group_names[used], rates
         self.search_results_, self.method_ = found.search, found.method
         self.candidates_ = found.candidates
-        self._scale, self._model = scale, found.model
+        self._scale, self._model, self._encoder = scale, found.model, encoder
         return self
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        if self._encoder is not None:
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return self._scale(encode_features(self._encoder, X))
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self._scale(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each true class, (n, K), in the order of ``classes_``."""
         rows = self._rows(X)  # first, because it raises NotFittedError
-        return self._model.probability(rows)
+        return np.asarray(self._model.probability(rows))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable true class of each row."""
@@ -281,11 +320,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 f"known labels are {', '.join(map(repr, self.classes_.tolist()))}."
             )
         codes = np.searchsorted(self.classes_, labels.classes)[labels.y_seen]
-        return self._model.confidence(rows, codes)
+        return np.asarray(self._model.confidence(rows, codes))
 
     def confidence_encoded(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what :meth:`label_confidence` does, for codes of ``classes_``."""
-        return self._model.confidence(self._rows(X), codes)
+        return np.asarray(self._model.confidence(self._rows(X), codes))
 
     def explain(self) -> str:
         """Say in two sentences what the blend relies on."""
@@ -300,9 +339,10 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         save_model(as_model(self), path, overwrite=overwrite)
 
     def __sklearn_tags__(self) -> Tags:
-        """Declare that sparse rows are accepted."""
+        """Declare that sparse rows and gaps are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -321,8 +361,9 @@ def _canonical(X: Any) -> Any:
     return X
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def _repeated(unit: Any) -> Any:
+    """Return units, or None if each has one row: then rows are units."""
+    return None if len(np.unique(unit)) == len(unit) else unit
 
 
 def _seed(random_state: Any) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from alignset.labels import EncodedLabels
-from alignset.stack import Module
+from alignset.stack import Backbone, Module
 
 NOT_REVIEWED = (-1, -1.0, "")
 """What some libraries write for a missing label."""
@@ -128,7 +128,7 @@ def check_hidden(hidden: Any) -> None:
 
 def as_backbone(backbone: Any) -> Any:
     """Return a backbone; a function that makes a torch module becomes one."""
-    if backbone is None or hasattr(backbone, "start"):
+    if backbone is None or isinstance(backbone, Backbone):
         return backbone
     if hasattr(backbone, "predict_proba"):
         raise ValueError(

@@ -10,11 +10,12 @@ from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from alignset.engine import Patience, Trainer, draw_configs
 from alignset.engine.search import search, trainable, variants_of
 from alignset.engine.sizes import count_batches, score_of
+from alignset.estimator.inputs import as_backbone
 from alignset.estimator.rates import switches
 from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches
 from alignset.evaluate.switching import switched_groups
 from alignset.learners import Blend
-from alignset.learners.base import softmax
+from alignset.learners.base import to_probability
 from alignset.learners.blend import fit_blend
 from alignset.learners.network import NetworkSearch
 from alignset.learners.table import Candidates
@@ -77,7 +78,7 @@ def learn_blend(
     rows = spread(rows)
     how = division.weighted_by(rows)
     network = None
-    if blend.network is not None and _can_train(blend.network, rows, blend.folds):
+    if blend.network is not None and _can_train(blend.network, rows, clf.folds or blend.folds):
         network = NetworkSearch(
             blend.network,
             configs_of(clf, blend.network, seed),
@@ -88,10 +89,10 @@ def learn_blend(
         seed=seed, weight=None if how is None else review_weights(rows, how), network=network,
         n_jobs=n_jobs_of(clf), progress=progress,
     )  # fmt: skip
-    warn_of_review(fitted.review, *names)
+    warn_of_review(fitted.review, names[0])
     if rows.reviewed.any():
         known = fitted.review.rows.take(fitted.review.rows.reviewed)
-        told = switched_groups(softmax(fitted.held), known.y_true, known.group)
+        told = switched_groups(to_probability(fitted.held), known.y_true, known.group)
         warn_of_switches(told, "or add the group to the features", *names)
     return Learned(fitted.model, blend, {}, Candidates(fitted.model.candidates))
 
@@ -100,14 +101,13 @@ def _can_train(method: Method, rows: Part, folds: int) -> bool:
     """Tell whether every fold leaves a network enough reviewed rows, right and wrong."""
     wrong = (rows.y_seen != rows.y_true)[rows.reviewed]
     few = min(int(wrong.sum()), int((~wrong).sum())) if method.learns_errors else len(wrong)
-    return few >= 2 * folds and not rows.reviewed.all()
+    # a fold that judges and one that stops must leave a third to train on
+    return folds >= 3 and few >= 2 * folds and not rows.reviewed.all()
 
 
 def configs_of(clf: NoisyLabelClassifier, method: Method, seed: int) -> list[dict[str, Any]]:
     """Return the method's own config, and random ones around it."""
-    drawn = draw_configs(
-        _space(clf, method), clf.n_configs - 1, seed, limits=method.all_limits()
-    )
+    drawn = draw_configs(_space(clf, method), clf.n_configs - 1, seed, limits=method.all_limits())
     return [method.hyper_defaults(), *drawn]
 
 
@@ -125,7 +125,7 @@ def trainer_for(clf: NoisyLabelClassifier, method: Method, problems: list[Proble
     n_batches, n_batches_reviewed = count_batches(problems)
     return Trainer(
         hidden=clf.hidden,
-        backbone=clf.backbone,
+        backbone=as_backbone(clf.backbone),
         score=score_of(method),
         max_epochs=clf.max_epochs,
         n_batches=n_batches,

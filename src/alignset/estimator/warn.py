@@ -49,9 +49,7 @@ def method_for(rows: Part, method: Method) -> Method:
     return Standard(lr=method.lr, l2=method.l2)
 
 
-def warn_of_gaps(
-    rows: Part, classes: Sequence[Any], groups: Sequence[Any]
-) -> None:
+def warn_of_gaps(rows: Part, classes: Sequence[Any], groups: Sequence[Any]) -> None:
     """Warn about classes never observed, and groups and cells never reviewed."""
     present = np.unique(np.concatenate([rows.y_seen, rows.y_true[rows.reviewed]]))
     if len(present) < 2:
@@ -84,7 +82,7 @@ def warn_of_gaps(
         )
 
 
-def warn_of_review(review: Review, classes: Sequence[Any], groups: Sequence[Any]) -> None:
+def warn_of_review(review: Review, classes: Sequence[Any]) -> None:
     """Warn about a review that cannot carry a blend: none, selective, or too few of a class."""
     rows = review.rows
     looked = rows.reviewed & ~review.anchors
@@ -97,7 +95,7 @@ def warn_of_review(review: Review, classes: Sequence[Any], groups: Sequence[Any]
         return
     if review.selective:
         unseen = [repr(classes[k]) for k in review.unseen]
-        nobody = f" No row observed as {' or '.join(unseen)} was reviewed;" if unseen else ""
+        nobody = f" No row observed as {' or '.join(unseen)} was reviewed." if unseen else ""
         taken = (
             f" {int(review.anchors.sum())} labels of kinds nobody looked at were taken as right."
             if review.anchors.any()
@@ -110,7 +108,8 @@ def warn_of_review(review: Review, classes: Sequence[Any], groups: Sequence[Any]
             SelectiveReviewWarning,
         )
     counts = np.bincount(rows.y_true[looked], minlength=len(classes))
-    for k in np.flatnonzero((counts < FEW) & np.isin(np.arange(len(classes)), rows.y_seen)):
+    few = (counts < FEW) & np.isin(np.arange(len(classes)), rows.y_seen)
+    for k in np.flatnonzero(few).tolist():
         found = "no reviewed row" if not counts[k] else f"only {counts[k]} reviewed rows"
         _warn(
             f"{found} turned out to be {classes[k]!r}; the review says little about that class, "

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from alignset.evaluate.estimands import Linear
+from alignset.evaluate.estimands import Linearized
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -162,8 +162,8 @@ class Difference:
 
 def estimate_by_difference(
     sample: ReviewedSample,
-    of_true: Linear,
-    of_soft: Linear,
+    of_true: Linearized,
+    of_soft: Linearized,
     soft_reviewed: float,
     *,
     finite: bool = False,

@@ -50,15 +50,15 @@ class ScoredRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class Linearized:
     """A value and its influence function psi (n, K)."""
 
     value: float
     psi: Floats
 
 
-Linearise = Callable[[ScoredRows, Floats, Floats], Linear]
-"""``rows, label (n, K), weight (n,) -> Linear``."""
+Linearise = Callable[[ScoredRows, Floats, Floats], Linearized]
+"""``rows, label (n, K), weight (n,) -> Linearized``."""
 
 
 @dataclass(frozen=True)
@@ -90,17 +90,17 @@ class Estimand:
     skewed: bool = True
 
 
-def _ratio(inside: Floats, counted: Floats, label: Floats, weight: Floats) -> Linear:
+def _ratio(inside: Floats, counted: Floats, label: Floats, weight: Floats) -> Linearized:
     """Share of ``inside`` among ``counted``, both (n, K): what a row of class k adds to each."""
     size = weight.sum()
     whole = float((weight[:, None] * label * counted).sum())
     if not whole > 0:
-        return Linear(float("nan"), np.zeros_like(label))
+        return Linearized(float("nan"), np.zeros_like(label))
     value = float((weight[:, None] * label * inside).sum()) / whole
-    return Linear(value, (inside - value * counted) * (size / whole))
+    return Linearized(value, (inside - value * counted) * (size / whole))
 
 
-def _wrong(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
+def _wrong(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     differs = (np.arange(label.shape[1]) != rows.observed[:, None]).astype(np.float64)
     return _ratio(differs, np.ones_like(label), label, weight)
 
@@ -108,7 +108,7 @@ def _wrong(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
 def _share(positive_if_flagged: bool, of_class: int) -> Linearise:
     """TPR and FPR: of the rows of a class, the share that is flagged."""
 
-    def linearise(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
+    def linearise(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
         counted = np.zeros_like(label)
         counted[:, of_class] = 1.0
         return _ratio(counted * (_flag(rows) == positive_if_flagged), counted, label, weight)
@@ -119,7 +119,7 @@ def _share(positive_if_flagged: bool, of_class: int) -> Linearise:
 def _predictive(of_flagged: bool) -> Linearise:
     """PPV and NPV: of the rows flagged, or not flagged, the share that is of that class."""
 
-    def linearise(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
+    def linearise(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
         counted = np.repeat(_flag(rows) == of_flagged, 2, axis=1).astype(np.float64)
         right = counted * (np.arange(2) == int(of_flagged))
         return _ratio(right, counted, label, weight)
@@ -127,23 +127,23 @@ def _predictive(of_flagged: bool) -> Linearise:
     return linearise
 
 
-def _prevalence(_rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
+def _prevalence(_rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     counted = np.ones_like(label)
     return _ratio(counted * np.arange(2), counted, label, weight)
 
 
-def _calibration(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
+def _calibration(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     gap = rows.score[:, 1:] - np.arange(2)
     return _ratio(gap, np.ones_like(label), label, weight)
 
 
-def _net_benefit(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
+def _net_benefit(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     price = rows.threshold / (1 - rows.threshold)
     gain = _flag(rows) * np.array([-price, 1.0])
     return _ratio(gain, np.ones_like(label), label, weight)
 
 
-def _auroc(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
+def _auroc(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     """Mean over classes, each against the rest; of two classes only the second."""
     n_classes = label.shape[1]
     if n_classes == 2:
@@ -154,23 +154,23 @@ def _auroc(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
         one = _one_auroc(rows.score[:, k], against, weight)
         value += one.value / n_classes
         psi += one.psi[:, (np.arange(n_classes) == k).astype(int)] / n_classes
-    return Linear(value, psi)
+    return Linearized(value, psi)
 
 
-def _one_auroc(score: Floats, label: Floats, weight: Floats) -> Linear:
+def _one_auroc(score: Floats, label: Floats, weight: Floats) -> Linearized:
     _, tie = np.unique(score, return_inverse=True)
     false, true = (np.bincount(tie, weight * part) for part in label.T)
     n_false, n_true, size = false.sum(), true.sum(), weight.sum()
     if not (n_false > 0 and n_true > 0):
-        return Linear(float("nan"), np.zeros_like(label))
+        return Linearized(float("nan"), np.zeros_like(label))
     below = (false.cumsum() - false / 2) / n_false  # negatives with a lower score, ties one half
     above = 1 - (true.cumsum() - true / 2) / n_true
     value = float(true @ below) / n_true
     psi = [(above - value) * (size / n_false), (below - value) * (size / n_true)]
-    return Linear(value, np.stack(psi, axis=1)[tie])
+    return Linearized(value, np.stack(psi, axis=1)[tie])
 
 
-def _slope(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
+def _slope(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     """Slope of the log odds of the true class over the log odds of the score."""
     x = np.stack([np.ones(len(weight)), log_odds(rows.score[:, 1])], axis=1)
     beta = np.array([0.0, 1.0])
@@ -178,15 +178,15 @@ def _slope(rows: ScoredRows, label: Floats, weight: Floats) -> Linear:
         p = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
         curve = (x * (weight * p * (1 - p))[:, None]).T @ x
         if not np.linalg.cond(curve) < 1e12:
-            return Linear(float("nan"), np.zeros_like(label))
+            return Linearized(float("nan"), np.zeros_like(label))
         step = np.linalg.solve(curve, x.T @ (weight * (label[:, 1] - p)))
         beta = beta + step / max(1.0, float(np.abs(step).max()))
         if np.abs(step).max() < 1e-9:
             break
     else:  # perfect separation: there is no finite slope
-        return Linear(float("nan"), np.zeros_like(label))
+        return Linearized(float("nan"), np.zeros_like(label))
     along = x @ np.linalg.solve(curve, np.array([0.0, 1.0])) * weight.sum()
-    return Linear(float(beta[1]), along[:, None] * (np.arange(2) - p[:, None]))
+    return Linearized(float(beta[1]), along[:, None] * (np.arange(2) - p[:, None]))
 
 
 def _flag(rows: ScoredRows) -> NDArray[np.bool_]:

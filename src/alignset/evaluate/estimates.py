@@ -14,7 +14,7 @@ from alignset.evaluate.difference import (
     estimate_by_difference,
     score_interval,
 )
-from alignset.evaluate.estimands import ESTIMANDS, Linear
+from alignset.evaluate.estimands import ESTIMANDS, Linearized
 from alignset.evaluate.estimate_rows import EVEN, EstimateRows, check_metric, check_rows
 from alignset.evaluate.even_estimate import estimate_even
 from alignset.evaluate.inputs import Weights
@@ -199,7 +199,7 @@ def _difference(
     sample = rows.sample(member)
     linearise = ESTIMANDS[metric].linearise
     label, expanded = sample.label, sample.expanded
-    found: list[list[Linear]] = []
+    found: list[list[Linearized]] = []
     for scored in rows.scored:
         part = scored.take(member)
         found.append(
@@ -211,7 +211,7 @@ def _difference(
         )
     first = found[0]
     if len(found) == 2:
-        first = [Linear(b.value - a.value, b.psi - a.psi) for a, b in zip(*found, strict=True)]
+        first = [Linearized(b.value - a.value, b.psi - a.psi) for a, b in zip(*found, strict=True)]
     return estimate_by_difference(
         sample, first[0], first[1], first[2].value, finite=finite, power=power
     )

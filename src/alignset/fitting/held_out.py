@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from alignset.estimator import NoisyLabelClassifier
 from alignset.fitting.plain import PLAIN, plain_models
 from alignset.labels import EncodedLabels
-from alignset.learners.base import softmax
+from alignset.learners.base import to_probability
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds
 from alignset.tables.kinds import Kind
@@ -137,7 +137,7 @@ def _plain_scores(
     )
     sizes = len(labels.classes), len(targets.group_names)
     models = plain_models(rows, *sizes, seed=settings.seed, advance=advance)
-    return {name: softmax(model.log_odds(X_held)) for name, model in models.items()}
+    return {name: to_probability(model.log_odds(X_held)) for name, model in models.items()}
 
 
 def _more_doubt(

@@ -1,7 +1,7 @@
 """What a learner is: something that fits labels, given weights, and answers with log-odds.
 
 Log-odds are centred logarithms of probabilities, (n, K): they sum to zero in every row, and
-``softmax`` turns them back. With two classes they are (-l / 2, l / 2), l the usual log-odds.
+``to_probability`` turns them back. With two classes they are (-l / 2, l / 2), l the usual log-odds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Learner(ABC):
     def fit(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Predictor:
         """Fit labels ``y``, class codes below ``n_classes``; not every class need occur."""
 
-    def settle(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Learner:
+    def settle(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Learner:  # noqa: ARG002
         """Return the learner with what it chooses by cross-validation chosen for good."""
         return self
 
@@ -86,7 +86,7 @@ def log_odds(probability: Floats) -> Floats:
     return np.asarray(logs - logs.mean(axis=-1, keepdims=True))
 
 
-def softmax(odds: Floats) -> Floats:
+def to_probability(odds: Floats) -> Floats:
     """Return the probabilities (..., K) that have these log-odds."""
     powers = np.exp(odds - odds.max(axis=-1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
@@ -97,7 +97,7 @@ def spread_classes(odds: Floats, present: Sequence[int] | Ints, n_classes: int, 
     if len(present) == n_classes:
         return odds
     probability = np.full((len(odds), n_classes), 0.5 / (n + 1))
-    probability[:, present] = softmax(odds)
+    probability[:, present] = to_probability(odds)
     return log_odds(probability / probability.sum(axis=1, keepdims=True))
 
 

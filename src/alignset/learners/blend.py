@@ -22,7 +22,7 @@ from alignset.learners.context import Context
 from alignset.learners.network import MOST_ROWS as NETWORK_ROWS
 from alignset.learners.network import NetworkSearch, thinned
 from alignset.learners.review import Review, read_review
-from alignset.learners.stacking import cross_entropy, fit_weights
+from alignset.learners.stacking import BlendWeights, fit_weights, total_log_loss
 from alignset.learners.standing import standing
 from alignset.learners.strategies.joint import Joint
 from alignset.progress import Counter, Progress
@@ -47,9 +47,7 @@ class Task:
     @property
     def what(self) -> str:
         """What is being fitted, for a progress bar."""
-        return f"fitting {self.learner.name}" + (
-            "" if self.fold < 0 else f", fold {self.fold + 1}"
-        )
+        return f"fitting {self.learner.name}" + ("" if self.fold < 0 else f", fold {self.fold + 1}")
 
 
 def fit_blend(
@@ -88,11 +86,14 @@ def fit_blend(
         chosen, settled, review, fold, (n_classes, n_groups), seed, n_jobs, counter
     )
     names = [(c.strategy.name, c.learner.name) for c in chosen]
-    trust = [(c.strategy.share, c.strategy.rows_to_trust) for c in chosen]
+    trust = [c.strategy.rows_to_trust for c in chosen]
     if network is not None:
         odds, model = _network(network, review, fold, (n_classes, n_groups), seed, counter)
         said, models = np.concatenate([said, odds[None]]), [*models, model]
-        names, trust = [*names, (network.method.name, "network")], [*trust, (Joint.share, Joint.rows_to_trust)]
+        names, trust = (
+            [*names, (network.method.name, "network")],
+            [*trust, Joint.rows_to_trust],
+        )
     prior = _prior(names, trust, skill, review)
     return _combine(names, prior, said, models, review, n_groups, seed)
 
@@ -127,8 +128,8 @@ def _folds(rows: Part, n_folds: int, seed: int) -> Ints:
 
 
 def _steps(chosen: Sequence[Candidate], fold: Ints, network: Any) -> int:
-    learners = len({c.learner for c in chosen})
-    return learners * (fold.max() + 3) + (0 if network is None else 2 * fold.max() + 5)
+    learners, n_folds = len({c.learner for c in chosen}), int(fold.max()) + 1
+    return learners * (n_folds + 2) * (1 if network is None else 2)
 
 
 def _settle(
@@ -164,7 +165,7 @@ def _skill(learner: Learner, rows: Part, n_classes: int, seed: int) -> float:
             if not len(kept) or not len(out):
                 return 0.0
             model = learner.fit(kept.X, kept.y_seen, kept.weights, n_classes, seed=seed)
-            loss += cross_entropy(model.log_odds(out.X), out.y_seen, out.weights)
+            loss += total_log_loss(model.log_odds(out.X), out.y_seen, out.weights)
     share = np.bincount(rows.y_seen, rows.weights, n_classes) / rows.weights.sum()
     entropy = -(share * np.log(np.where(share > 0, share, 1.0))).sum()
     return float(max(entropy - loss / rows.weights.sum(), 0.0))
@@ -234,7 +235,7 @@ def _network(
     start = counter.done
 
     def tell(what: str, done: float, total: float) -> None:
-        counter.add(start + share * done / max(total, 1) - counter.done, "training networks")
+        counter.add(start + share * done / max(total, 1) - counter.done, what)
 
     odds, model = network.cross_fit(rows, fold[at], *sizes, seed, tell)
     full = np.zeros((len(fold), sizes[0]))
@@ -244,7 +245,7 @@ def _network(
 
 def _prior(
     names: Sequence[tuple[str, str]],
-    trust: Sequence[tuple[float, float]],
+    trust: Sequence[float],
     skill: dict[str, float],
     review: Review,
 ) -> Floats:
@@ -255,8 +256,7 @@ def _prior(
     """
     rarest = min(c for c in np.bincount(review.rows.y_true[review.rows.reviewed]) if c)
     own = np.array([skill.get(learner, 1.0) for _, learner in names])
-    share, needed = np.array(trust).T
-    return np.asarray(share * rarest / (rarest + needed) * np.maximum(own, 0.1) ** 2)
+    return np.asarray(rarest / (rarest + np.array(trust)) * np.maximum(own, 0.1) ** 2)
 
 
 def _combine(
@@ -272,7 +272,10 @@ def _combine(
     rows = review.rows
     at = np.flatnonzero(rows.reviewed)
     weight, y, odds = (rows.weights * review.weight)[at], rows.y_true[at], said[:, at]
-    weights, blend = fit_weights(odds, y, weight, prior, seed=seed)
+    if len(odds) == 1:  # a single candidate answers for itself
+        weights, blend = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0), odds[0]
+    else:
+        weights, blend = fit_weights(odds, y, weight, prior, seed=seed)
     table = [
         standing(name, v, each, y, weight)
         for name, v, each in zip(names, weights.v.tolist(), odds, strict=True)

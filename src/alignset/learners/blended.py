@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from alignset.learners.base import Floats, Ints, Predictor, one_hot, softmax
+from alignset.learners.base import Floats, Ints, Predictor, one_hot, to_probability
 from alignset.learners.linear import Linear
 from alignset.learners.review import Review
-from alignset.learners.stacking import Weights
-from alignset.learners.standing import Standing
+from alignset.learners.stacking import BlendWeights
+from alignset.learners.standing import CandidateScore
 
 BLOCK_ROWS = 1 << 16
 """Rows that are predicted at a time."""
@@ -26,27 +26,25 @@ class Blended(Predictor):
     """Candidates and their weights."""
 
     models: tuple[Predictor, ...]
-    weights: Weights
+    weights: BlendWeights
     right: Predictor  # P(the observed label is right), from the log-odds and the label
     offsets: Floats  # (G, K): added to the log-odds of a group's rows, if groups are given
-    candidates: tuple[Standing, ...]
+    candidates: tuple[CandidateScore, ...]
 
     def log_odds(self, X: Any, group: Ints | None = None) -> Floats:
         """Return centred log-odds (n, K), with the intercept of each row's group if given."""
-        blocks = [
-            self._block(_as_trained(X[at])) for at in _blocks(X.shape[0])
-        ]
+        blocks = [self._block(_as_trained(X[at])) for at in _blocks(X.shape[0])]
         odds = np.concatenate(blocks)
         return odds if group is None else odds + self.offsets[group]
 
     def probability(self, X: Any, group: Ints | None = None) -> Floats:
         """Return class probabilities (n, K)."""
-        return softmax(self.log_odds(X, group))
+        return to_probability(self.log_odds(X, group))
 
     def confidence(self, X: Any, codes: Ints) -> Floats:
         """Return P(the observed label is right) (n,) for class codes."""
         said = self.right.log_odds(_evidence(self.log_odds(X), codes))
-        return np.asarray(softmax(said)[:, 1])
+        return np.asarray(to_probability(said)[:, 1])
 
     def _block(self, X: Any) -> Floats:
         odds = np.tile(self.weights.intercept, (X.shape[0], 1))
@@ -70,7 +68,9 @@ class BlendFit:
     held: Floats  # (rows whose true label is known or taken as known, K)
 
 
-def confidence_model(odds: Floats, y_seen: Ints, y: Ints, weight: Floats, *, seed: int) -> Predictor:
+def confidence_model(
+    odds: Floats, y_seen: Ints, y: Ints, weight: Floats, *, seed: int
+) -> Predictor:
     """Fit P(the observed label is right) to what the blend says of it, and to which label it is."""
     right = (y == y_seen).astype(np.int64)
     return Linear(C=1.0).fit(_evidence(odds, y_seen), right, weight, 2, seed=seed)
@@ -92,7 +92,7 @@ def group_offsets(odds: Floats, y: Ints, group: Ints, weight: Floats, n_groups: 
     The gradient is the difference between the classes found and expected in the group, the
     curvature their variance; ``PRIOR_ROWS`` rows of average variance are added to it.
     """
-    p = softmax(odds)
+    p = to_probability(odds)
     found = np.zeros((n_groups, odds.shape[1]))
     for g in range(n_groups):
         own = group == g

@@ -8,7 +8,7 @@ from alignset.learners.base import Learner
 from alignset.learners.linear import Linear
 from alignset.learners.strategies.base import Strategy
 from alignset.learners.strategies.both import Both
-from alignset.learners.strategies.irbl import IRBL
+from alignset.learners.strategies.irbl import ImportanceWeighted
 from alignset.learners.strategies.joint import Joint
 from alignset.learners.strategies.observed import Observed
 from alignset.learners.strategies.recalibrated import Recalibrated
@@ -18,8 +18,9 @@ from alignset.learners.strategies.surrogate import Surrogate
 from alignset.learners.trees import Trees
 from alignset.methods import JointAlignment, Method
 
-_ALL = (
-    Observed(), Reviewed(), Both(), Recalibrated(), Shrunk(), Surrogate(), IRBL(), Joint()
+_ALL: tuple[Strategy, ...] = (
+    Observed(), Reviewed(), Both(), Recalibrated(), Shrunk(), Surrogate(), ImportanceWeighted(),
+    Joint(),
 )  # fmt: skip
 STRATEGIES = {strategy.name: strategy for strategy in _ALL}
 """Name -> label strategy."""
@@ -30,7 +31,13 @@ LEARNERS: dict[str, Learner] = {learner.name: learner for learner in (Linear(), 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One label strategy with one learner."""
+    """One label strategy with one learner.
+
+    Examples
+    --------
+    >>> Candidate(STRATEGIES["shrunk"], Linear()).name
+    'shrunk linear'
+    """
 
     strategy: Strategy
     learner: Learner

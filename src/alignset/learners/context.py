@@ -27,7 +27,9 @@ class Context:
     n_classes: int
     n_groups: int
     learner: Learner
-    settled: Learner  # the learner for labels of all rows, what it chooses chosen once for all folds
+    settled: (
+        Learner  # the learner for labels of all rows, what it chooses chosen once for all folds
+    )
     seed: int
     review_weight: Floats
     notes: list[str] = field(default_factory=list)

@@ -20,7 +20,7 @@ FOLDS = 5
 MOST_ROWS = 5_000
 """Rows that the penalty is chosen on."""
 
-FEW_ROWS = 25
+FEW_ROWS = 5
 """Up to so many rows a whole standard error counts, from there on less and less."""
 
 FREE = 30.0
@@ -49,6 +49,15 @@ class Linear(Learner):
         Inverse penalty; by default chosen by cross-validated log loss.
     free : int, default 0
         How many of the last columns are not penalised.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-1.0], [-0.5], [0.5], [1.0]]), np.array([0, 0, 1, 1])
+    >>> Linear(C=1.0).fit(X, y, np.ones(4), 2, seed=0).log_odds(X).round(1)
+    array([[ 0.5, -0.5],
+           [ 0.2, -0.2],
+           [-0.2,  0.2],
+           [-0.5,  0.5]])
     """
 
     C: float | None = None
@@ -64,7 +73,7 @@ class Linear(Learner):
             found.coef[:, -self.free :] *= FREE
         return found
 
-    def settle(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Linear:
+    def settle(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Linear:  # noqa: ARG002
         """Return the same with the best penalty for these labels."""
         C = best_penalty(_enlarge(X, self.free), y, weight, seed=seed)
         return replace(self, C=C)

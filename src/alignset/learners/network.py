@@ -80,9 +80,7 @@ class NetworkSearch:
             return list(self.configs)
         variants = variants_of(self.method, self.configs[:CONFIGS])
         trainer = self.trainer(self.method, [problem])
-        (found,) = search(
-            trainer, variants, [[problem]], ensemble=FINALISTS, progress=progress
-        )
+        (found,) = search(trainer, variants, [[problem]], ensemble=FINALISTS, progress=progress)
         return [found.config[i] for i in found.kept]
 
 

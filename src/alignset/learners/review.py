@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from alignset.learners.base import Floats, Ints, softmax
+from alignset.learners.base import Floats, Ints, to_probability
 from alignset.learners.linear import Linear
 from alignset.rows import Part
 from alignset.rows.selection import MAX_WEIGHT
@@ -50,7 +50,7 @@ def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int)
     """Return the review, with weights unless they are given, and with anchors where they lack."""
     reviewed, n = rows.reviewed, len(rows)
     cell = _cells(rows, n_classes, seed)
-    size = np.bincount(cell, rows.weights, cell.max() + 1)
+    size: Floats = np.bincount(cell, rows.weights, int(cell.max()) + 1).astype(np.float64)
     count = np.bincount(cell[reviewed], minlength=len(size))
     selective = bool(reviewed.any()) and weight is None and _odd(size, count)
     empty = (count == 0) & (size > 0) & (selective or not reviewed.any())
@@ -59,15 +59,13 @@ def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int)
     observed = np.isin(classes, rows.y_seen)
     absent = classes[observed & ~np.isin(classes, rows.y_true[reviewed])]
     if reviewed.any() and len(absent):
-        anchors |= _draw(rows, rows.y_seen, np.isin(classes, absent) & ~selective, seed)
+        anchors |= _draw(rows, rows.y_seen, np.isin(classes, [] if selective else absent), seed)
     known = replace(rows, y_true=np.where(anchors, rows.y_seen, rows.y_true))
     own = np.ones(n) if weight is None else weight
     if selective or not reviewed.any():
         own = _by_cell(known, cell, size)
     unseen = classes[observed & ~np.isin(classes, rows.y_seen[reviewed])]
-    return Review(
-        known, own, anchors, selective, tuple(unseen.tolist()), tuple(absent.tolist())
-    )
+    return Review(known, own, anchors, selective, tuple(unseen.tolist()), tuple(absent.tolist()))
 
 
 def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
@@ -80,7 +78,7 @@ def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
             model = Linear(C=0.1).fit(
                 rows.X[kept], rows.y_seen[kept], rows.weights[kept], n_classes, seed=seed
             )
-            said = softmax(model.log_odds(rows.X[out]))
+            said = to_probability(model.log_odds(rows.X[out]))
             agreement[out] = said[np.arange(len(out)), rows.y_seen[out]]
     level, n_levels = np.zeros(len(rows), dtype=np.int64), max(2, LEVELS // n_classes)
     edges = np.arange(1, n_levels) / n_levels

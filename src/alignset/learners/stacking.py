@@ -1,6 +1,6 @@
-"""Weights of a blend, fitted to what candidates said of reviewed rows they did not see.
+"""BlendWeights of a blend, fitted to what candidates said of reviewed rows they did not see.
 
-    min over v >= 0, b   sum_i w_i CE(y_i, softmax(b + sum_j v_j s_j l_ij))
+    min over v >= 0, b   sum_i w_i CE(y_i, to_probability(b + sum_j v_j s_j l_ij))
                          + lambda sum_j (v_j - p_j)^2
 
 The super learner (van der Laan, Polley & Hubbard 2007), shrunk towards given weights p: with a
@@ -35,7 +35,7 @@ INTERCEPT = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class BlendWeights:
     """How much each candidate counts, and what is added to the log-odds of each class."""
 
     v: Floats  # (J,)
@@ -49,7 +49,7 @@ class Weights:
 
 def fit_weights(
     odds: Floats, y: Ints, weight: Floats, prior: Floats | None = None, *, seed: int
-) -> tuple[Weights, Floats]:
+) -> tuple[BlendWeights, Floats]:
     """Return the weights with the best shrinkage, and the blend (n, K) of rows held out of it.
 
     Parameters
@@ -73,7 +73,7 @@ def fit_weights(
         for i, shrinkage in enumerate(tried):
             found = solve(odds[:, kept], y[kept], weight[kept], shrinkage, prior)
             held[i, out] = found.log_odds(odds[:, out])
-    best = int(np.argmin([cross_entropy(each, y, weight) for each in held]))
+    best = int(np.argmin([total_log_loss(each, y, weight) for each in held]))
     found = solve(odds, y, weight, tried[best], prior)
     return replace(found, v=found.v * slope), held[best]
 
@@ -83,7 +83,7 @@ def _slope(odds: Floats, y: Ints, weight: Floats) -> float:
     return float(solve(odds[None], y, weight, SLOPE, np.ones(1)).v[0])
 
 
-def cross_entropy(odds: Floats, y: Ints, weight: Floats) -> float:
+def total_log_loss(odds: Floats, y: Ints, weight: Floats) -> float:
     """Return the weighted sum of -log P(y)."""
     logs = odds[np.arange(len(y)), y] - np.logaddexp.reduce(odds, axis=1)
     return float(-(weight @ logs))
@@ -95,10 +95,8 @@ def solve(
     weight: Floats,
     shrinkage: float,
     prior: Floats,
-    *,
-    least: float | None = 0.0,
-) -> Weights:
-    """Return the best weights for one shrinkage, none below ``least``."""
+) -> BlendWeights:
+    """Return the best weights for one shrinkage."""
     J, _, K = odds.shape
     hit = one_hot(y, K)
 
@@ -113,8 +111,7 @@ def solve(
         return float(loss), np.concatenate([slope, miss.sum(0) + 2 * INTERCEPT * b])
 
     start = np.concatenate([prior, np.zeros(K)])
-    bounds = [(least, None)] * J + [(None, None)] * K
+    bounds = [(0.0, None)] * J + [(None, None)] * K
     found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds)
     b = found.x[J:]
-    return Weights(found.x[:J], b - b.mean(), shrinkage)
-
+    return BlendWeights(found.x[:J], b - b.mean(), shrinkage)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alignset.learners.base import Floats, Ints, softmax
-from alignset.learners.stacking import cross_entropy
+from alignset.learners.base import Floats, Ints, to_probability
+from alignset.learners.stacking import total_log_loss
 
 
 @dataclass(frozen=True)
-class Standing:
+class CandidateScore:
     """One candidate, or the blend of all."""
 
     labels: str
@@ -23,12 +23,14 @@ class Standing:
     high: float
 
 
-def standing(name: tuple[str, str], v: float, odds: Floats, y: Ints, weight: Floats) -> Standing:
+def standing(
+    name: tuple[str, str], v: float, odds: Floats, y: Ints, weight: Floats
+) -> CandidateScore:
     """Return how held-out log-odds (n, K) did."""
-    loss = cross_entropy(odds, y, weight) / weight.sum()
-    area, error = auroc_with_error(softmax(odds), y, weight)
+    loss = total_log_loss(odds, y, weight) / weight.sum()
+    area, error = auroc_with_error(to_probability(odds), y, weight)
     low, high = np.clip([area - 1.96 * error, area + 1.96 * error], 0.0, 1.0).tolist()
-    return Standing(*name, v, float(loss), area, low, high)
+    return CandidateScore(*name, v, float(loss), area, low, high)
 
 
 def auroc_with_error(p: Floats, y: Ints, weight: Floats) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from alignset.learners.standing import Standing
+from alignset.learners.standing import CandidateScore
 
 COLUMNS = {
     "labels": "labels",
@@ -21,13 +21,13 @@ ONLY_REVIEWED = ("reviewed", "surrogate")
 """Strategies that fit true labels alone."""
 
 
-class Candidates(Sequence[Standing]):
+class Candidates(Sequence[CandidateScore]):
     """How each candidate did on reviewed rows it did not see; the blend itself comes last.
 
     ``.frame`` is the same as a pandas DataFrame, and :meth:`explain` says it in two sentences.
     """
 
-    def __init__(self, rows: Sequence[Standing]) -> None:
+    def __init__(self, rows: Sequence[CandidateScore]) -> None:
         self._rows = tuple(rows)
 
     def __getitem__(self, at: Any) -> Any:
@@ -88,6 +88,6 @@ class Candidates(Sequence[Standing]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cells(row: Standing) -> tuple[str, ...]:
+def _cells(row: CandidateScore) -> tuple[str, ...]:
     interval = f"{row.auroc:.3f} ({row.low:.3f} to {row.high:.3f})"
     return row.labels, row.learner, f"{row.weight:.2f}", f"{row.log_loss:.3f}", interval

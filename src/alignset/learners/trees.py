@@ -18,8 +18,8 @@ from alignset.learners.base import (
     Predictor,
     constant,
     log_odds,
-    softmax,
     spread_classes,
+    to_probability,
 )
 
 BINS = 64
@@ -53,13 +53,22 @@ class TreesPredictor(Predictor):
                 start = end
         if raw.shape[1] == 1:
             raw = np.hstack([-raw, raw]) / 2
-        odds = log_odds(softmax(raw))
+        odds = log_odds(to_probability(raw))
         return spread_classes(odds, self.present, self.n_classes, self.n_rows)
 
 
 @dataclass(frozen=True)
 class Trees(Learner):
-    """Gradient-boosted trees of histograms; they take missing values as they are."""
+    """Gradient-boosted trees of histograms; they take missing values as they are.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2)); y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    >>> said = Trees().fit(X, y, np.ones(200), 2, seed=0).log_odds(X)
+    >>> bool((said.argmax(1) == y).mean() > 0.9)
+    True
+    """
 
     rounds: int = 80
     rate: float = 0.08
@@ -127,7 +136,10 @@ def _edges(values: Floats) -> Floats:
     distinct = np.unique(values)
     if len(distinct) <= BINS:
         return np.asarray((distinct[1:] + distinct[:-1]) / 2)
-    return np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], method="midpoint"))
+    cut = np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
+    # between two values, never at one: a rounding error must not change the side
+    above = np.minimum(np.searchsorted(distinct, cut, side="right"), len(distinct) - 1)
+    return np.unique((distinct[above] + distinct[above - 1]) / 2)
 
 
 def to_bins(X: Floats, edges: list[Floats]) -> Floats:

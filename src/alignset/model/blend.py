@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alignset.learners.blended import Blended
-from alignset.learners.stacking import Weights
-from alignset.learners.standing import Standing
+from alignset.learners.stacking import BlendWeights
+from alignset.learners.standing import CandidateScore
 from alignset.learners.table import Candidates
 from alignset.model.checked import UNKNOWN, checked_array, checked_count
 from alignset.model.foreign import ESTIMATORS, dump_estimators
@@ -32,7 +32,7 @@ class BlendModel:
     --------
     >>> from alignset.learners.base import Constant
     >>> said, scale = Constant(np.array([-0.5, 0.5])), Scale(np.zeros(3), np.ones(3))
-    >>> weights = Weights(np.ones(1), np.zeros(2), 10.0)
+    >>> weights = BlendWeights(np.ones(1), np.zeros(2), 10.0)
     >>> model = BlendModel(Blended((said,), weights, said, np.zeros((1, 2)), ()), scale)
     >>> model.probability(np.zeros((1, 3))).round(3)
     array([[0.269, 0.731]])
@@ -135,7 +135,7 @@ class BlendModel:
         v = checked_array(arrays, f"{NAME}/weights", (len(models),), np.float64)
         if (v <= 0).any() or about["members"] != len(models):
             raise ValueError(f"{UNKNOWN} ('{NAME}/weights')")
-        weights = Weights(v, intercept, _number(about["shrinkage"], "shrinkage"))
+        weights = BlendWeights(v, intercept, _number(about["shrinkage"], "shrinkage"))
         right = _of(pieces, about["right"], _evidence(k), 2)
         offsets = checked_array(arrays, f"{NAME}/offsets", (None, k), np.float64)
         told = tuple(_standing(each) for each in about["candidates"])
@@ -165,7 +165,7 @@ def _check_all_used(about: Any, arrays: Arrays, foreign: Sequence[Any]) -> None:
         raise ValueError(f"{ESTIMATORS} does not hold the classifiers that manifest.json lists")
 
 
-def _plain(each: Standing) -> dict[str, Any]:
+def _plain(each: CandidateScore) -> dict[str, Any]:
     """Return a row of the table of candidates for JSON, which knows no NaN."""
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
@@ -173,12 +173,12 @@ def _plain(each: Standing) -> dict[str, Any]:
     }
 
 
-def _standing(told: Any) -> Standing:
-    names = [each.name for each in fields(Standing)]
+def _standing(told: Any) -> CandidateScore:
+    names = [each.name for each in fields(CandidateScore)]
     if set(told) != set(names) or not all(isinstance(told[n], str) for n in names[:2]):
         raise ValueError(f"manifest.json holds a candidate that is none ({told!r:.80})")
     numbers = (math.nan if told[n] is None else _number(told[n], n) for n in names[2:])
-    return Standing(told["labels"], told["learner"], *numbers)
+    return CandidateScore(told["labels"], told["learner"], *numbers)
 
 
 def _number(value: Any, name: str) -> float:

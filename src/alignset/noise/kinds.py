@@ -59,12 +59,12 @@ def one_sided(y: Codes, Z: Floats, group: Codes, rate: float, rng: np.random.Gen
     return np.where(y == 1, missed, y)
 
 
-def by_class(y: Codes, Z: Floats, group: Codes, rate: float, rng: np.random.Generator) -> Codes:
+def by_class(y: Codes, _: Floats, group: Codes, rate: float, rng: np.random.Generator) -> Codes:
     """Miss true positives three times as often as true negatives, whatever x."""
     return _flip(y, np.where(y == 1, 1.5, 0.5), group, rate, rng)
 
 
-def uniform(y: Codes, Z: Floats, group: Codes, rate: float, rng: np.random.Generator) -> Codes:
+def uniform(y: Codes, _: Floats, __: Codes, rate: float, rng: np.random.Generator) -> Codes:
     """Flip every label with the same chance."""
     return np.where(rng.random(len(y)) < rate, 1 - y, y)
 
@@ -86,7 +86,7 @@ def _direction(Z: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _flip(y: Codes, size: Any, group: Codes, rate: float, rng: np.random.Generator) -> Codes:
-    """Flip with chances in proportion to ``size``, with the mean that each group's rate asks for."""
+    """Flip with chances in proportion to ``size``, their mean what each group's rate asks for."""
     chance = np.zeros(len(y))
     for g in np.unique(group):
         own = group == g

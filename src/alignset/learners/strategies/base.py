@@ -16,11 +16,10 @@ class Strategy(ABC):
     name: ClassVar[str]
     says: ClassVar[str]  # what it fits, for a table of candidates
     needs_review: ClassVar[bool] = True  # whether it learns from reviewed rows
-    share: ClassVar[float] = 1.0  # weight in a blend before the reviewed rows have spoken
     rows_to_trust: ClassVar[float] = 0.0  # reviewed rows of the rarest class that half convince
     needs_errors: ClassVar[bool] = False  # whether some reviewed label must be wrong
 
-    def suits(self, learner: Learner) -> bool:
+    def suits(self, learner: Learner) -> bool:  # noqa: ARG002
         """Tell whether the strategy adds something for this learner that no other does."""
         return True
 

@@ -14,7 +14,6 @@ class Both(Strategy):
 
     name = "both"
     says = "true labels where reviewed, observed labels elsewhere"
-    share = 1 / 3  # observed, both and recalibrated say nearly the same
 
     def fit(self, rows: Context) -> Predictor:
         """Fit y where it is known, y~ elsewhere."""

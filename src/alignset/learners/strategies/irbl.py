@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from alignset.learners.base import Predictor, softmax
+from alignset.learners.base import Predictor, to_probability
 from alignset.learners.context import Context
 from alignset.learners.strategies.base import Strategy
 
@@ -20,7 +20,7 @@ MOST = 10.0
 """The largest weight of an unreviewed row; the paper bounds none, and one row can then decide."""
 
 
-class IRBL(Strategy):
+class ImportanceWeighted(Strategy):
     """Observed labels weighted by what the reviewed rows say of them."""
 
     name = "irbl"
@@ -30,8 +30,8 @@ class IRBL(Strategy):
     def fit(self, rows: Context) -> Predictor:
         """Fit labels of all rows, the observed ones weighted."""
         part, n = rows.rows, np.arange(len(rows.rows))
-        trusted = softmax(rows.trusted.log_odds(part.X))[n, part.y_seen]
-        observed = softmax(rows.observed.log_odds(part.X))[n, part.y_seen]
+        trusted = to_probability(rows.trusted.log_odds(part.X))[n, part.y_seen]
+        observed = to_probability(rows.observed.log_odds(part.X))[n, part.y_seen]
         beta = np.minimum(trusted / observed, MOST)
         label = np.where(part.reviewed, part.y_true, part.y_seen)
         weight = rows.weight * np.where(part.reviewed, 1.0, beta)

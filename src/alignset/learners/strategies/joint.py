@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from alignset.learners.base import Floats, Learner, Predictor, beside, one_hot, softmax
+from alignset.learners.base import Floats, Learner, Predictor, beside, one_hot, to_probability
 from alignset.learners.context import Context
 from alignset.learners.linear import Linear, best_penalty
 from alignset.learners.strategies.base import Strategy
@@ -35,7 +35,6 @@ class Joint(Strategy):
 
     rounds: int = 4
     name = "joint"
-    rows_to_trust = 30.0
     says = "a model of the class and one of the errors, fitted together by EM"
     needs_errors = True
 
@@ -47,7 +46,9 @@ class Joint(Strategy):
             q = step(rows, q, linear)
         if not isinstance(own, Linear):
             q = step(rows, q, own)
-        return rows.fit_soft(rows.rows.X, q, rows.weight, linear if isinstance(own, Linear) else own)
+        return rows.fit_soft(
+            rows.rows.X, q, rows.weight, linear if isinstance(own, Linear) else own
+        )
 
 
 def rows_penalty(rows: Context) -> float:
@@ -63,9 +64,8 @@ def start(rows: Context) -> Floats:
     part, k = rows.rows, rows.n_classes
     X = _with_label(part.X, part.y_seen, k)
     _, y, weight = rows.reviewed_rows
-    # the label alone is not penalised: with few rows this is P(y | y~), counted
-    model = rows.fit(X[np.flatnonzero(part.reviewed)], y, weight, Linear(free=k - 1))
-    return known(rows, softmax(model.log_odds(X)))
+    model = rows.fit(X[np.flatnonzero(part.reviewed)], y, weight, Linear())
+    return known(rows, to_probability(model.log_odds(X)))
 
 
 def known(rows: Context, q: Floats) -> Floats:
@@ -84,7 +84,7 @@ def step(rows: Context, q: Floats, learner: Learner, folds: int = 2) -> Floats:
         kept, out = fold != f, fold == f
         model = rows.fit_soft(part.X[kept], q[kept], rows.weight[kept], learner)
         odds[out] = model.log_odds(part.X[out])
-    return known(rows, softmax(odds + errors(rows, q)))
+    return known(rows, to_probability(odds + errors(rows, q)))
 
 
 def errors(rows: Context, q: Floats) -> Floats:
@@ -99,7 +99,7 @@ def errors(rows: Context, q: Floats) -> Floats:
             found[:, true] = 0.0
             continue
         model = rows.fit(X[at], part.y_seen[at], weight[at] * q[at, true], Linear(C=ERROR_C))
-        said = softmax(model.log_odds(X))
+        said = to_probability(model.log_odds(X))
         found[:, true] = np.log(said[np.arange(len(q)), part.y_seen])
     return found
 
