@@ -41,7 +41,7 @@ def context(learner: Learner | None = None, **changes: Any) -> Context:
     true = np.array([0, 0, -1, 0, -1, -1, 1, -1, 1, -1])
     rows = Part(x[:, None].astype(float), seen, true, 0 * x, **changes)
     learner = learner or Counting()
-    return Context(rows, 2, 1, learner, learner, 0, np.ones(10))
+    return Context(rows, 2, 1, learner, learner, Linear(C=0.1), 0, np.ones(10))
 
 
 def share(model: Predictor, value: float) -> float:
@@ -104,7 +104,7 @@ def simulated(n: int, reviewed: float, seed: int, K: int = 2) -> tuple[Part, Any
 def test_joint_recovers_the_class_and_the_errors(K: int, learner: Learner) -> None:
     rows, p, _ = simulated(4000, 0.1, seed=K, K=K)
     settled = learner.settle(rows.X, rows.y_seen, np.ones(4000), K, seed=0)
-    found = Context(rows, K, 1, learner, settled, 0, np.ones(4000))
+    found = Context(rows, K, 1, learner, settled, Linear(C=0.1), 0, np.ones(4000))
     joint = to_probability(STRATEGIES["joint"].fit(found).log_odds(rows.X))
     observed = to_probability(STRATEGIES["observed"].fit(found).log_odds(rows.X))
     off, naive = abs(joint - p).mean(), abs(observed - p).mean()
@@ -114,7 +114,7 @@ def test_joint_recovers_the_class_and_the_errors(K: int, learner: Learner) -> No
 
 def test_joint_recovers_the_error_model() -> None:
     rows, _, rate = simulated(4000, 0.2, seed=1)
-    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), 0, np.ones(4000))
+    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), Linear(C=0.1), 0, np.ones(4000))
     said = np.exp(errors(found, start(found)))
     y = np.where(rows.reviewed, rows.y_true, 0)
     own = said[np.arange(4000), y][rows.reviewed]
@@ -127,7 +127,7 @@ def test_shrunk_is_a_ridge_around_the_observed_coefficients() -> None:
     """With many reviewed rows and a weak pull, PASS gives the free logistic regression."""
     rows, _, _ = simulated(3000, 1.0, seed=3)
     learner = Linear(C=1.0)
-    found = Context(rows, 2, 1, learner, learner, 0, np.ones(3000))
+    found = Context(rows, 2, 1, learner, learner, Linear(C=0.1), 0, np.ones(3000))
     ours = to_probability(STRATEGIES["shrunk"].fit(found).log_odds(rows.X))[:, 1]
     free = LogisticRegression(C=1e6).fit(rows.X, rows.y_true).predict_proba(rows.X)[:, 1]
     assert abs(ours - free).max() < 0.03
@@ -137,7 +137,7 @@ def test_recalibrated_has_two_numbers_and_mends_a_shift() -> None:
     rows, p, _ = simulated(4000, 0.3, seed=4)
     one_sided = np.where((rows.y_seen == 1) & (np.arange(4000) % 2 == 0), 0, rows.y_seen)
     rows = Part(rows.X, one_sided, rows.y_true, rows.group)
-    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), 0, np.ones(4000))
+    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), Linear(C=0.1), 0, np.ones(4000))
     observed = to_probability(found.observed.log_odds(rows.X))[:, 1]
     mended = to_probability(STRATEGIES["recalibrated"].fit(found).log_odds(rows.X))[:, 1]
     assert np.corrcoef(observed, mended)[0, 1] > 0.9
@@ -150,7 +150,7 @@ def test_a_row_does_not_train_the_score_it_is_read_by() -> None:
     X, seen = rng.normal(size=(300, 4)), rng.integers(0, 2, 300)
     rows = Part(X, seen, np.where(np.arange(300) < 150, seen, -1), 0 * seen)
     trees = Trees(200, 0.3, 31, 1.0)
-    found = Context(rows, 2, 1, trees, trees, 0, np.ones(300))
+    found = Context(rows, 2, 1, trees, trees, Linear(C=0.1), 0, np.ones(300))
     held = found.observed_odds[:, 1] > 0
     seen_before = found.observed.log_odds(X[:150])[:, 1] > 0
     assert (seen_before == seen[:150]).mean() > 0.95

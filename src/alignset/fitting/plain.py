@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 from threadpoolctl import threadpool_limits
 
-from alignset.learners import LEARNERS, STRATEGIES, Candidate, Predictor
+from alignset.learners import LEARNERS, STRATEGIES, Candidate, Linear, Predictor
 from alignset.learners.context import Context
 from alignset.rows import Part
 from alignset.rows.selection import review_weights
@@ -56,7 +56,7 @@ def plain_models(
             advance("plain trees" if name == "trees" else f"plain {name} models")
         with threadpool_limits(1):  # the number of cores changes no bit
             settled = learner.settle(rows.X, rows.y_seen, rows.weights, n_classes, seed=seed)
-            context = Context(rows, n_classes, n_groups, learner, settled, seed, weight)
+            context = Context(rows, n_classes, n_groups, learner, settled, Linear(), seed, weight)
             for labels in PLAIN_LABELS:
                 found[f"{labels}_{name}"] = STRATEGIES[labels].fit(context)
     return found

@@ -19,6 +19,7 @@ from alignset.learners.base import Floats, Ints, Learner, Predictor
 from alignset.learners.blended import Blended, BlendFit, confidence_model, group_offsets
 from alignset.learners.candidates import Blend, Candidate
 from alignset.learners.context import Context
+from alignset.learners.linear import Linear
 from alignset.learners.network import MOST_ROWS as NETWORK_ROWS
 from alignset.learners.network import NetworkSearch, thinned
 from alignset.learners.review import Review, read_review
@@ -41,6 +42,7 @@ class Task:
 
     learner: Learner
     settled: Learner
+    linear: Linear
     candidates: Sequence[Candidate]
     fold: int
 
@@ -146,12 +148,13 @@ def _settle(
     at = np.sort(np.random.default_rng((seed, 29)).permutation(among)[:SETTLE_ROWS])
     found, skill = {}, {}
     part = rows.take(at)
-    for learner in dict.fromkeys(c.learner for c in chosen):
+    for learner in dict.fromkeys([Linear(), *(c.learner for c in chosen)]):
         counter.add(0, f"settling {learner.name}")
         found[learner] = learner.settle(part.X, part.y_seen, part.weights, n_classes, seed=seed)
         skill[learner.name] = _skill(found[learner], part, n_classes, seed)
         counter.add(1)
-    best = max(skill.values())
+    used = {c.learner.name for c in chosen}
+    best = max(own for name, own in skill.items() if name in used)
     return found, {name: own / best if best > 0 else 1.0 for name, own in skill.items()}
 
 
@@ -182,10 +185,12 @@ def _cross_fit(
     counter: Counter,
 ) -> tuple[Floats, list[Predictor]]:
     """Return the log-odds (J, n, K) of held-out rows, and the candidates fitted to all rows."""
+    linear = settled[Linear()]
+    assert isinstance(linear, Linear)
     tasks = [
-        Task(learner, settled[learner], [c for c in chosen if c.learner == learner], f)
+        Task(learner, settled[learner], linear, [c for c in chosen if c.learner == learner], f)
         for f in (-1, *range(fold.max() + 1))
-        for learner in settled
+        for learner in dict.fromkeys(c.learner for c in chosen)
     ]
     said = np.zeros((len(chosen), len(fold), sizes[0]))
     models: list[Predictor | None] = [None] * len(chosen)
@@ -209,7 +214,13 @@ def run_task(
     kept = np.flatnonzero(fold != task.fold) if task.fold >= 0 else np.arange(len(fold))
     out = np.flatnonzero(fold == task.fold)
     context = Context(
-        review.rows.take(kept), *sizes, task.learner, task.settled, seed, review.weight[kept]
+        review.rows.take(kept),
+        *sizes,
+        task.learner,
+        task.settled,
+        task.linear,
+        seed,
+        review.weight[kept],
     )
     found: list[Any] = []
     with threadpool_limits(1):

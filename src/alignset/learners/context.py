@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from alignset.learners.base import Floats, Ints, Learner, Predictor
+from alignset.learners.linear import Linear
 from alignset.rows import Part
 
 INNER_FOLDS = 2
@@ -30,9 +31,9 @@ class Context:
     settled: (
         Learner  # the learner for labels of all rows, what it chooses chosen once for all folds
     )
+    linear: Linear  # settled, too, for what is linear whatever the learner
     seed: int
     review_weight: Floats
-    notes: list[str] = field(default_factory=list)
 
     @property
     def reviewed(self) -> Any:

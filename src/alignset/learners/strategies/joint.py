@@ -19,7 +19,7 @@ import scipy.sparse
 
 from alignset.learners.base import Floats, Learner, Predictor, beside, one_hot, to_probability
 from alignset.learners.context import Context
-from alignset.learners.linear import Linear, best_penalty
+from alignset.learners.linear import Linear
 from alignset.learners.strategies.base import Strategy
 
 UP = 3.0
@@ -40,7 +40,7 @@ class Joint(Strategy):
 
     def fit(self, rows: Context) -> Predictor:
         """Iterate with a linear model of the class, then finish with the learner itself."""
-        q, linear = start(rows), Linear(C=rows_penalty(rows))
+        q, linear = start(rows), rows.linear
         own = rows.settled
         for _ in range(self.rounds):
             q = step(rows, q, linear)
@@ -49,14 +49,6 @@ class Joint(Strategy):
         return rows.fit_soft(
             rows.rows.X, q, rows.weight, linear if isinstance(own, Linear) else own
         )
-
-
-def rows_penalty(rows: Context) -> float:
-    """Return the penalty of the linear model of the class, as chosen for observed labels."""
-    own = rows.settled
-    if isinstance(own, Linear) and own.C is not None:
-        return own.C
-    return best_penalty(rows.rows.X, rows.rows.y_seen, rows.weight, seed=rows.seed)
 
 
 def start(rows: Context) -> Floats:
