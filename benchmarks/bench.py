@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 HERE = Path(__file__).parent
-SCRIPTS = ("startup", "stack_vs_loop", "sparse", "many_rows")
+SCRIPTS = ("startup", "stack_vs_loop", "sparse", "many_rows", "blend")
 RESULTS = HERE / "results.json"
 
 
