@@ -443,16 +443,16 @@ def _line() -> int:
     return sys._getframe(1).f_lineno
 
 
-def with_nan(X: Array) -> Array:
+def with_infinity(X: Array) -> Array:
     X = X.copy()
-    X[3, 1] = np.nan
+    X[3, 1] = np.inf
     return X
 
 
 @pytest.mark.parametrize(
     ("settings", "change", "message"),
     [
-        ({}, lambda d: {"X": with_nan(d.X)}, "Input X contains NaN"),
+        ({}, lambda d: {"X": with_infinity(d.X)}, "Input X contains infinity"),
         ({}, lambda d: {"y": d.y[1:]}, "inconsistent numbers of samples"),
         ({}, lambda d: {"y": d.y + 0.5}, "Unknown label type"),
         ({}, lambda d: {"y": 0 * d.y, "y_true": None}, r"only one class, \[0\]"),

@@ -13,9 +13,7 @@ from alignset.engine.sizes import count_batches, score_of
 from alignset.estimator.inputs import as_backbone
 from alignset.estimator.rates import switches
 from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches
-from alignset.evaluate.switching import switched_groups
 from alignset.learners import Blend
-from alignset.learners.base import to_probability
 from alignset.learners.blend import fit_blend
 from alignset.learners.network import NetworkSearch
 from alignset.learners.table import Candidates
@@ -90,10 +88,6 @@ def learn_blend(
         n_jobs=n_jobs_of(clf), progress=progress,
     )  # fmt: skip
     warn_of_review(fitted.review, names[0])
-    if rows.reviewed.any():
-        known = fitted.review.rows.take(fitted.review.rows.reviewed)
-        told = switched_groups(to_probability(fitted.held), known.y_true, known.group)
-        warn_of_switches(told, "or add the group to the features", *names)
     return Learned(fitted.model, blend, {}, Candidates(fitted.model.candidates))
 
 
