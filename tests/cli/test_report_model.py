@@ -135,7 +135,7 @@ def test_a_folder_without_an_evaluation_is_reported_too(tmp_path, capsys):
     out = tmp_path / "report.html"
     code, said, err = run(capsys, tmp_path / "model", "-o", out)
     assert (code, err) == (0, "")
-    assert said == f"{out}: 8 sections, 1 figures\n"
+    assert said == f"{out}: 9 sections, 1 figures\n"
     table = tmp_path / "t.csv"
     table.write_text("a,b\n1,2\n", encoding="utf-8")
     code, _, err = run(capsys, tmp_path / "model", "--table", table, "-o", out)
