@@ -77,16 +77,17 @@ def page(rows: pd.DataFrame, found: pd.DataFrame) -> str:
         "--out results/robustness.csv",
         "    python tools/robustness.py results/robustness.csv",
         "",
-        "With 10 % reviewed nothing is lost beyond 0.005 AUROC. With 24 or 72 reviewed rows the blend "
-        "loses where labels are wrong in ways that leave the ranking alone (uniform, near the "
-        "boundary, hidden, few errors): a logistic regression on the observed labels is then nearly "
-        "as good as clean labels, and so few reviewed rows cannot tell. Where labels mislead, and on "
-        "five of the six tasks with real errors, the reviewed rows pay. What is not known: few "
-        "replications (a whole run is 10; this took 10 minutes of a machine with 16 cores and an "
-        "H200), so single settings are uncertain; Joint, Alignment, Standard and cleanlab were not "
-        "run on this grid (`--networks 10` does). An earlier version of the blend was run on the "
-        "same cells; after looking, the slope of *recalibrated* was bounded at zero, and nothing "
-        "else that fits candidates to a fair review was changed.",
+        "With 10 % reviewed nothing is lost beyond 0.005 AUROC. With 24 or 72 reviewed rows "
+        "the blend loses where labels are wrong in ways that leave the ranking alone (uniform, "
+        "near the boundary, hidden, few errors): a logistic regression on the observed labels "
+        "is then nearly as good as clean labels, and so few reviewed rows cannot tell. Where "
+        "labels mislead, and on five of the six tasks with real errors, the reviewed rows pay. "
+        "What is not known: few replications (a whole run is 10; this took 10 minutes of a "
+        "machine with 16 cores and an H200), so single settings are uncertain; Joint, "
+        "Alignment, Standard and cleanlab were not run on this grid (`--networks 10` does). An "
+        "earlier version of the blend was run on the same cells; after looking, the slope of "
+        "*recalibrated* was bounded at zero, and nothing else that fits candidates to a fair "
+        "review was changed but the penalty of linear models of very few rows.",
         "",
         "![Gain of the blend over the best plain model, by setting](gain.svg)",
         "",

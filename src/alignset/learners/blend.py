@@ -6,7 +6,7 @@ that reads observed labels would have seen them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,9 @@ MOST_ROWS = 100_000
 """Unreviewed rows that the candidates of a blend are fitted to."""
 
 SETTLE_ROWS = 20_000
+
+LOST = ("distributed", "concurrent", "asyncio", "joblib")
+"""Packages whose errors mean that a worker was lost, not that a fit failed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +197,7 @@ def _cross_fit(
     ]
     said = np.zeros((len(chosen), len(fold), sizes[0]))
     models: list[Predictor | None] = [None] * len(chosen)
-    jobs = (delayed(run_task)(task, review, fold, sizes, seed) for task in tasks)
-    # threads: the work is in compiled code, and processes would each load everything first
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    for task, answers in zip(tasks, parallel(jobs), strict=True):
+    for task, answers in zip(tasks, _run(tasks, review, fold, sizes, seed, n_jobs), strict=True):
         for candidate, answer in zip(task.candidates, answers, strict=True):
             if task.fold < 0:
                 models[chosen.index(candidate)] = answer
@@ -205,6 +205,34 @@ def _cross_fit(
                 said[chosen.index(candidate), fold == task.fold] = answer
         counter.add(1, task.what)
     return said, [model for model in models if model is not None]
+
+
+def _run(
+    tasks: Sequence[Task],
+    review: Review,
+    fold: Ints,
+    sizes: tuple[int, int],
+    seed: int,
+    n_jobs: int,
+) -> Iterator[list[Any]]:
+    """Yield the answers of all tasks, in their order.
+
+    joblib decides where they run: threads here (the work is in compiled code, and processes would
+    each load everything first), or what ``parallel_config`` asks for. If a worker of a cluster is
+    lost with what it held, the tasks that are left are done here: the answers are the same.
+    """
+    jobs = (delayed(run_task)(task, review, fold, sizes, seed) for task in tasks)
+    done = 0
+    try:
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+        for answers in parallel(jobs):
+            done += 1
+            yield answers
+    except BaseException as error:
+        if type(error).__module__.partition(".")[0] not in LOST:
+            raise
+    for task in tasks[done:]:
+        yield run_task(task, review, fold, sizes, seed)
 
 
 def run_task(
