@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import sys
 import time
 import tomllib
 import warnings
@@ -18,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cells import Cell, Drawn, cells_of, draw
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+sys.path.insert(0, str(Path(__file__).parent))
+from cells import Cell, Drawn, cells_of, draw
 
 METRICS = ("auroc", "worst_auroc", "log_loss", "brier", "calibration", "tpr", "seconds")
 FIELDS = ("data", "noise", "rate", "reviewed", "replication", "model", *METRICS)

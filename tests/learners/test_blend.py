@@ -108,6 +108,9 @@ def test_without_a_review_observed_labels_are_learned_and_it_is_said(data: Data)
     with pytest.warns(NoReviewWarning, match="only observed labels were learned"):
         clf = blend(None).fit(data.X, data.y)
     assert {row.labels for row in clf.candidates_[:-1]} == {"observed"}
+    with pytest.warns(NoReviewWarning, match="only observed labels were learned"):
+        clf = blend("both_linear").fit(data.X, data.y)
+    assert [(row.labels, row.learner) for row in clf.candidates_[:-1]] == [("observed", "linear")]
 
 
 @pytest.mark.filterwarnings("ignore::alignset.labels.UnseenCellWarning")

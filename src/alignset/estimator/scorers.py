@@ -10,7 +10,7 @@ is best at being wrong. These scorers take ``y_true`` by metadata routing:
 >>> rng = np.random.default_rng(0)
 >>> X = rng.normal(size=(200, 2)); true = (X[:, 0] > 0).astype(float)
 >>> y = np.where(rng.random(200) < 0.2, 1 - true, true).astype(int)
->>> y_true = np.where(np.arange(200) < 80, true, np.nan)
+>>> y_true = np.where(rng.random(200) < 0.5, true, np.nan)
 >>> with sklearn.config_context(enable_metadata_routing=True):
 ...     clf = NoisyLabelClassifier("both_linear", random_state=0).set_fit_request(y_true=True)
 ...     found = cross_validate(

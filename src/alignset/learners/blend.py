@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from alignset.learners.base import Floats, Ints, Learner, Predictor
 from alignset.learners.blended import Blended, BlendFit, confidence_model, group_offsets
-from alignset.learners.candidates import Blend, Candidate
+from alignset.learners.candidates import STRATEGIES, Blend, Candidate
 from alignset.learners.context import Context
 from alignset.learners.linear import Linear
 from alignset.learners.network import MOST_ROWS as NETWORK_ROWS
@@ -115,6 +115,9 @@ def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
         and (c.learner.takes_sparse or not sparse)
         and c.strategy.suits(c.learner)
     ]
+    if not found and not reviewed.any():  # as the warning says: only observed labels are left
+        learners = dict.fromkeys(c.learner for c in candidates)
+        found = [Candidate(STRATEGIES["observed"], learner) for learner in learners]
     if not found:
         raise ValueError(
             f"none of the candidates {', '.join(c.name for c in candidates)} can be fitted: "
