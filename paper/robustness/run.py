@@ -14,7 +14,8 @@ import sys
 import time
 import tomllib
 import warnings
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -44,27 +45,36 @@ def main() -> None:
     grid["replications"] = options.replications or grid["replications"]
     done = finished(options.out)
     todo = [cell for cell in cells_of(grid) if cell.name not in done]
-    start = time.monotonic()
     options.out.parent.mkdir(parents=True, exist_ok=True)
     new = not options.out.exists()
-    with options.out.open("a", newline="") as file, ProcessPoolExecutor(options.jobs) as pool:
+    with options.out.open("a", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         if new:
             writer.writeheader()
-        waiting = {}
-        queue = iter(todo)
-        for count in range(len(todo) + options.jobs):
-            cell = next(queue, None)
-            if cell is not None and time.monotonic() - start < options.seconds:
+        for rows in run_all(todo, grid["rows"], options):
+            writer.writerows(rows)
+            file.flush()
+
+
+def run_all(todo: list[Cell], most: int, options: argparse.Namespace) -> Iterator[list[Any]]:
+    """Yield the results of every cell, as they come; start none after the time is over."""
+    start, waiting, count = time.monotonic(), {}, 0
+    queue = iter(todo)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        while True:
+            while len(waiting) < options.jobs and time.monotonic() - start < options.seconds:
+                cell = next(queue, None)
+                if cell is None:
+                    break
                 networks = cell.replication < options.networks
-                waiting[pool.submit(run_cell, cell, grid["rows"], options.device, networks)] = cell
-            while waiting and (len(waiting) >= options.jobs or cell is None):
-                ready = next(as_completed(waiting))
-                cell_done = waiting.pop(ready)
-                writer.writerows(ready.result())
-                file.flush()
+                waiting[pool.submit(run_cell, cell, most, options.device, networks)] = cell
+            if not waiting:
+                return
+            for ready in wait(waiting, return_when=FIRST_COMPLETED).done:
+                cell, count = waiting.pop(ready), count + 1
                 spent = time.monotonic() - start
-                print(f"{count + 1} of {len(todo)}, {spent:.0f} s: {cell_done.name}", flush=True)
+                print(f"{count} of {len(todo)}, {spent:.0f} s: {cell.name}", flush=True)
+                yield ready.result()
 
 
 def finished(out: Path) -> set[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from alignset import NoisyLabelClassifier
+from alignset.estimator import classifier
 from alignset.labels import (
     FewReviewedWarning,
     NoReviewWarning,
@@ -24,6 +27,7 @@ from alignset.labels import (
     UnseenCellWarning,
 )
 from alignset.learners import Blend
+from alignset.progress import Progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::alignset.labels.FewReviewedWarning")
 
@@ -228,3 +232,19 @@ def test_an_ordinary_fit_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         blend().fit(**data.fit_args)
+
+
+def test_the_bar_never_goes_back(data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[float] = []
+
+    @contextmanager
+    def bar(*, show: bool | None = None) -> Iterator[Progress]:
+        yield lambda what, done, total: places.append(done / total)
+
+    monkeypatch.setattr(classifier, "progress_bar", bar)
+    clf = NoisyLabelClassifier(random_state=0, n_configs=2, max_epochs=3, hidden=4, n_jobs=1)
+    clf.fit(**data.fit_args)
+    assert ("joint", "network") in {(row.labels, row.learner) for row in clf.candidates_}
+    assert len(places) > 10
+    assert (np.diff(places) >= -1e-9).all()
+    assert 0.9 < places[-1] <= 1 + 1e-9

@@ -10,7 +10,7 @@ from torch import nn
 
 import alignset
 from alignset import NoisyLabelClassifier, load_model
-from alignset.estimator.as_model import network_of
+from alignset.estimator.as_model import predictor_of
 from alignset.methods import Alignment, JointAlignment, Standard
 from alignset.methods.registry import METHODS
 from alignset.model import folder
@@ -63,7 +63,7 @@ def saved(tmp_path_factory):
         prep.transform(frame), words[y], y_true=true, groups=frame["sex"]
     )
     columns = Columns("told", tuple(frame), "reviewed", ("sex",))
-    model = Model(network_of(clf), prep, clf.classes_, clf.groups_, columns, {"seed": 3})
+    model = Model(predictor_of(clf), prep, clf.classes_, clf.groups_, columns, {"seed": 3})
     place = tmp_path_factory.mktemp("saved") / "model"
     save_model(model, place)
     return place, frame, words[y], clf

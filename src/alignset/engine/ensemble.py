@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from alignset.engine.fits import Fits
+from alignset.rows.features import row_blocks
 
 BLOCK_ROWS = 1 << 16
 """Rows that every member predicts at a time, before the mean is taken."""
@@ -49,9 +50,11 @@ class Ensemble:
 
     def _mean(self, ask: Callable[[Fits, slice], Any], n: int, fold: int | None) -> Floats:
         asked = self.parts if fold is None else self._of(fold)
-        blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, max(1, n), BLOCK_ROWS)]
         return np.concatenate(
-            [np.concatenate([ask(fits, at) for fits in asked]).mean(0) for at in blocks]
+            [
+                np.concatenate([ask(fits, at) for fits in asked]).mean(0)
+                for at in row_blocks(n, BLOCK_ROWS)
+            ]
         )
 
     def _of(self, fold: int) -> tuple[Fits, ...]:

@@ -38,7 +38,3 @@ def predictor_of(clf: NoisyLabelClassifier) -> Network | BlendModel:
     if isinstance(clf.method_, Blend):
         return BlendModel(clf._model, clf._scale)
     return Network.of(clf._model, clf._scale, clf.method_)
-
-
-network_of = predictor_of
-"""The name before there were blends."""

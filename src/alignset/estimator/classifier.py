@@ -24,7 +24,7 @@ from alignset.estimator.inputs import (
     is_whole,
     learn_encoder,
 )
-from alignset.estimator.learn import learn_blend, learn_method
+from alignset.estimator.learn import ToLearn, learn_blend, learn_method
 from alignset.estimator.rates import noise_rates_of
 from alignset.estimator.resolve import resolve
 from alignset.estimator.warn import warn_of_gaps
@@ -272,16 +272,15 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         X, scaled = rows.X, self.standardize
         scale = learn_scale(X, first, weight) if scaled else no_scale(X.shape[1])
         rows = replace(rows.take(first, scale.trained_rows(X, first)), weight=weight)
-        names = classes.tolist(), group_names[used].tolist()
         division = Division(self.folds, self.validation_share, self.review_weights)
-        warn_of_gaps(rows, *names)
+        given = ToLearn(rows, division, classes.tolist(), group_names[used].tolist(), seed)
+        warn_of_gaps(rows, given.classes, given.groups)
         with progress_bar(show=self.verbose) as progress:
-            rest = (rows, division, names, seed, progress)
             if isinstance(asked, Blend):
-                found = learn_blend(self, asked, *rest)
+                found = learn_blend(self, asked, given, progress)
             else:
-                found = learn_method(self, asked, *rest)
-        rates = noise_rates_of(rows, division, names[1])
+                found = learn_method(self, asked, given, progress)
+        rates = noise_rates_of(rows, division, given.groups)
         self.classes_, self.groups_, self.noise_rates_ = classes, group_names[used], rates
         self.search_results_, self.method_ = found.search, found.method
         self.candidates_ = found.candidates

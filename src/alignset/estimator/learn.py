@@ -28,6 +28,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class ToLearn:
+    """What the estimator was given: distinct rows, how to divide them, and what codes stand for."""
+
+    rows: Part
+    division: Division
+    classes: list[Any]
+    groups: list[Any]
+    seed: int
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of classes and groups."""
+        return len(self.classes), len(self.groups)
+
+
+@dataclass(frozen=True, eq=False)
 class Learned:
     """A model that answers ``probability`` and ``confidence``, and how it came about."""
 
@@ -38,18 +54,12 @@ class Learned:
 
 
 def learn_method(
-    clf: NoisyLabelClassifier,
-    method: Method,
-    rows: Part,
-    division: Division,
-    names: tuple[list[Any], list[Any]],
-    seed: int,
-    progress: Progress,
+    clf: NoisyLabelClassifier, method: Method, given: ToLearn, progress: Progress
 ) -> Learned:
     """Divide the rows, train every config, keep the best."""
-    sizes = len(names[0]), len(names[1])
+    rows, seed = given.rows, given.seed
     method = method_for(rows, method)
-    folds = trainable(method, division.problems(rows, *sizes, seed=seed))
+    folds = trainable(method, given.division.problems(rows, *given.sizes, seed=seed))
     configs = configs_of(clf, method, seed)
     (found,) = search(
         trainer_for(clf, method, folds),
@@ -59,35 +69,31 @@ def learn_method(
         progress=progress,
     )
     if rows.reviewed.any():
-        warn_of_switches(switches(folds, found.ensemble), method.if_switched, *names)
+        switched = switches(folds, found.ensemble)
+        warn_of_switches(switched, method.if_switched, given.classes, given.groups)
     return Learned(found.ensemble, found.method, found.table())
 
 
 def learn_blend(
-    clf: NoisyLabelClassifier,
-    blend: Blend,
-    rows: Part,
-    division: Division,
-    names: tuple[list[Any], list[Any]],
-    seed: int,
-    progress: Progress,
+    clf: NoisyLabelClassifier, blend: Blend, given: ToLearn, progress: Progress
 ) -> Learned:
     """Cross-fit the candidates on the reviewed rows, and weight them."""
-    rows = spread(rows)
-    how = division.weighted_by(rows)
+    rows, seed = spread(given.rows), given.seed
+    how = given.division.weighted_by(rows)
+    blend_folds = clf.folds or blend.folds
     network = None
-    if blend.network is not None and _can_train(blend.network, rows, clf.folds or blend.folds):
+    if blend.network is not None and _can_train(blend.network, rows, blend_folds):
         network = NetworkSearch(
             blend.network,
             configs_of(clf, blend.network, seed),
             lambda method, problems: trainer_for(clf, method, problems),
         )
     fitted = fit_blend(
-        replace(blend, folds=clf.folds or blend.folds), rows, len(names[0]), len(names[1]),
+        replace(blend, folds=blend_folds), rows, *given.sizes,
         seed=seed, weight=None if how is None else review_weights(rows, how), network=network,
         n_jobs=n_jobs_of(clf), progress=progress,
     )  # fmt: skip
-    warn_of_review(fitted.review, names[0])
+    warn_of_review(fitted.review, given.classes)
     return Learned(fitted.model, blend, {}, Candidates(fitted.model.candidates))
 
 

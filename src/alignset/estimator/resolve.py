@@ -19,7 +19,7 @@ def resolve(method: Any, estimator: Any = None) -> Blend | Method:
 
     Examples
     --------
-    >>> resolve("joint_alignment") if "joint_alignment" in METHODS else resolve("joint")
+    >>> resolve("joint")
     JointAlignment(...)
     >>> resolve("shrunk").strategies
     ('shrunk',)

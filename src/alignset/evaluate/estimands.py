@@ -147,17 +147,18 @@ def _auroc(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     """Mean over classes, each against the rest; of two classes only the second."""
     n_classes = label.shape[1]
     if n_classes == 2:
-        return _one_auroc(rows.score[:, 1], label, weight)
+        return one_auroc(rows.score[:, 1], label, weight)
     value, psi = 0.0, np.zeros_like(label)
     for k in range(n_classes):
         against = np.stack([1 - label[:, k], label[:, k]], axis=1)
-        one = _one_auroc(rows.score[:, k], against, weight)
+        one = one_auroc(rows.score[:, k], against, weight)
         value += one.value / n_classes
         psi += one.psi[:, (np.arange(n_classes) == k).astype(int)] / n_classes
     return Linearized(value, psi)
 
 
-def _one_auroc(score: Floats, label: Floats, weight: Floats) -> Linearized:
+def one_auroc(score: Floats, label: Floats, weight: Floats) -> Linearized:
+    """AUROC of one class: ``label`` (n, 2) is how much of each row is of the rest, and of it."""
     _, tie = np.unique(score, return_inverse=True)
     false, true = (np.bincount(tie, weight * part) for part in label.T)
     n_false, n_true, size = false.sum(), true.sum(), weight.sum()

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.estimator import NoisyLabelClassifier
-from alignset.estimator.as_model import network_of
+from alignset.estimator.as_model import predictor_of
 from alignset.estimator.names import name_of, needs_unreviewed
 from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
 from alignset.fitting.compare import Comparison, can_compare, compare
@@ -110,7 +110,7 @@ def fit_table(
         "comparison": comparison,
         "notes": notes,
     }
-    model = Model(network_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept)
+    model = Model(predictor_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept)
     return Fitted(model, comparison, notes)
 
 

@@ -38,7 +38,6 @@ class Learner(ABC):
 
     name: ClassVar[str]
     takes_sparse: ClassVar[bool] = True
-    takes_weights: ClassVar[bool] = True
 
     @abstractmethod
     def fit(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Predictor:
@@ -106,6 +105,21 @@ def beside(X: Any, *more: Floats) -> Any:
     if scipy.sparse.issparse(X):
         return scipy.sparse.hstack([X, *map(scipy.sparse.csr_matrix, more)]).tocsr()
     return np.hstack([X, *more])
+
+
+def row_log_loss(odds: Floats, y: Ints) -> Floats:
+    """Return -log P(y) of each row (n,)."""
+    return np.asarray(np.logaddexp.reduce(odds, axis=1) - odds[np.arange(len(y)), y])
+
+
+def even_folds(y: Ints, n_folds: int) -> Ints:
+    """Deal rows into folds in the order they have within their class, and return the fold of each.
+
+    Rows in random order are dealt at random, evenly over classes; there may be fewer than folds.
+    """
+    fold = np.empty(len(y), dtype=np.int64)
+    fold[np.argsort(y, kind="stable")] = np.arange(len(y)) % n_folds
+    return fold
 
 
 def one_hot(codes: Ints, n: int) -> Floats:

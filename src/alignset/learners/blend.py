@@ -40,6 +40,25 @@ LOST = ("distributed", "concurrent", "asyncio", "joblib")
 
 
 @dataclass(frozen=True, eq=False)
+class Dealt:
+    """Rows that are ready for cross-fitting: the review as it was read, and the fold of each row.
+
+    ``fold`` is -1 where the true label is not known: such rows are never held out.
+    """
+
+    review: Review
+    fold: Ints
+    n_classes: int
+    n_groups: int
+    seed: int
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """All strategies of one learner, without one fold (-1: on all rows)."""
 
@@ -83,24 +102,20 @@ def fit_blend(
     rows = rows.take(at)
     rows = replace(rows, X=rows.X.astype(np.float64))  # the networks' precision is too low to solve
     review = read_review(rows, n_classes, None if weight is None else weight[at], seed=seed)
-    fold = _folds(review.rows, blend.folds, seed)
+    dealt = Dealt(review, _folds(review.rows, blend.folds, seed), n_classes, n_groups, seed)
     chosen = _fitting(blend.candidates(), rows)
-    counter = Counter(progress, "reading", _steps(chosen, fold, network))
+    counter = Counter(progress, "reading", _steps(chosen, dealt, network))
     settled, skill = _settle(chosen, rows, n_classes, seed, counter)
-    said, models = _cross_fit(
-        chosen, settled, review, fold, (n_classes, n_groups), seed, n_jobs, counter
-    )
+    said, models = _cross_fit(chosen, settled, dealt, n_jobs, counter)
     names = [(c.strategy.name, c.learner.name) for c in chosen]
     trust = [c.strategy.rows_to_trust for c in chosen]
     if network is not None:
-        odds, model = _network(network, review, fold, (n_classes, n_groups), seed, counter)
+        odds, model = _network(network, dealt, counter)
         said, models = np.concatenate([said, odds[None]]), [*models, model]
-        names, trust = (
-            [*names, (network.method.name, "network")],
-            [*trust, Joint.rows_to_trust],
-        )
+        names.append((network.method.name, "network"))
+        trust.append(Joint.rows_to_trust)
     prior = _prior(names, trust, skill, review)
-    return _combine(names, prior, said, models, review, n_groups, seed)
+    return _combine(names, prior, said, models, dealt)
 
 
 def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
@@ -135,9 +150,9 @@ def _folds(rows: Part, n_folds: int, seed: int) -> Ints:
     return assign_folds(strata, max(2, min(n_folds, units)), seed, rows.unit)
 
 
-def _steps(chosen: Sequence[Candidate], fold: Ints, network: Any) -> int:
-    learners, n_folds = len({c.learner for c in chosen}), int(fold.max()) + 1
-    return learners * (n_folds + 2) * (1 if network is None else 2)
+def _steps(chosen: Sequence[Candidate], dealt: Dealt, network: Any) -> int:
+    learners = len({c.learner for c in chosen})
+    return learners * (dealt.n_folds + 2) * (1 if network is None else 2)
 
 
 def _settle(
@@ -152,15 +167,16 @@ def _settle(
     among = np.flatnonzero(~rows.reviewed)
     among = among if len(among) > len(rows) // 2 else np.arange(len(rows))
     at = np.sort(np.random.default_rng((seed, 29)).permutation(among)[:SETTLE_ROWS])
-    found, skill = {}, {}
-    part = rows.take(at)
-    for learner in dict.fromkeys([Linear(), *(c.learner for c in chosen)]):
+    found: dict[Learner, Learner] = {}
+    skill: dict[str, float] = {}
+    part, used = rows.take(at), dict.fromkeys(c.learner for c in chosen)
+    for learner in dict.fromkeys([Linear(), *used]):
         counter.add(0, f"settling {learner.name}")
         found[learner] = learner.settle(part.X, part.y_seen, part.weights, n_classes, seed=seed)
-        skill[learner.name] = _skill(found[learner], part, n_classes, seed)
-        counter.add(1)
-    used = {c.learner.name for c in chosen}
-    best = max(own for name, own in skill.items() if name in used)
+        counter.add(1 if learner in used else 0)
+    if len(used) > 1:  # a single learner has nobody to be compared with
+        skill = {each.name: _skill(found[each], part, n_classes, seed) for each in used}
+    best = max(skill.values(), default=0.0)
     return found, {name: own / best if best > 0 else 1.0 for name, own in skill.items()}
 
 
@@ -183,10 +199,7 @@ def _skill(learner: Learner, rows: Part, n_classes: int, seed: int) -> float:
 def _cross_fit(
     chosen: Sequence[Candidate],
     settled: dict[Learner, Learner],
-    review: Review,
-    fold: Ints,
-    sizes: tuple[int, int],
-    seed: int,
+    dealt: Dealt,
     n_jobs: int,
     counter: Counter,
 ) -> tuple[Floats, list[Predictor]]:
@@ -195,36 +208,29 @@ def _cross_fit(
     assert isinstance(linear, Linear)
     tasks = [
         Task(learner, settled[learner], linear, [c for c in chosen if c.learner == learner], f)
-        for f in (-1, *range(fold.max() + 1))
+        for f in (-1, *range(dealt.n_folds))
         for learner in dict.fromkeys(c.learner for c in chosen)
     ]
-    said = np.zeros((len(chosen), len(fold), sizes[0]))
+    said = np.zeros((len(chosen), len(dealt.fold), dealt.n_classes))
     models: list[Predictor | None] = [None] * len(chosen)
-    for task, answers in zip(tasks, _run(tasks, review, fold, sizes, seed, n_jobs), strict=True):
+    for task, answers in zip(tasks, _run(tasks, dealt, n_jobs), strict=True):
         for candidate, answer in zip(task.candidates, answers, strict=True):
             if task.fold < 0:
                 models[chosen.index(candidate)] = answer
             else:
-                said[chosen.index(candidate), fold == task.fold] = answer
+                said[chosen.index(candidate), dealt.fold == task.fold] = answer
         counter.add(1, task.what)
     return said, [model for model in models if model is not None]
 
 
-def _run(
-    tasks: Sequence[Task],
-    review: Review,
-    fold: Ints,
-    sizes: tuple[int, int],
-    seed: int,
-    n_jobs: int,
-) -> Iterator[list[Any]]:
+def _run(tasks: Sequence[Task], dealt: Dealt, n_jobs: int) -> Iterator[list[Any]]:
     """Yield the answers of all tasks, in their order.
 
     joblib decides where they run: threads here (the work is in compiled code, and processes would
     each load everything first), or what ``parallel_config`` asks for. If a worker of a cluster is
     lost with what it held, the tasks that are left are done here: the answers are the same.
     """
-    jobs = (delayed(run_task)(task, review, fold, sizes, seed) for task in tasks)
+    jobs = (delayed(run_task)(task, dealt) for task in tasks)
     done = 0
     try:
         parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
@@ -235,52 +241,44 @@ def _run(
         if type(error).__module__.partition(".")[0] not in LOST:
             raise
     for task in tasks[done:]:
-        yield run_task(task, review, fold, sizes, seed)
+        yield run_task(task, dealt)
 
 
-def run_task(
-    task: Task, review: Review, fold: Ints, sizes: tuple[int, int], seed: int
-) -> list[Any]:
+def run_task(task: Task, dealt: Dealt) -> list[Any]:
     """Fit one learner's candidates; return held-out log-odds, or the fitted candidates."""
+    fold, rows, weight = dealt.fold, dealt.review.rows, dealt.review.weight
     kept = np.flatnonzero(fold != task.fold) if task.fold >= 0 else np.arange(len(fold))
-    out = np.flatnonzero(fold == task.fold)
     context = Context(
-        review.rows.take(kept),
-        *sizes,
-        task.learner,
-        task.settled,
-        task.linear,
-        seed,
-        review.weight[kept],
-    )
+        rows.take(kept), dealt.n_classes, dealt.n_groups, task.learner, task.settled, task.linear,
+        dealt.seed, weight[kept],
+    )  # fmt: skip
+    X = rows.X[np.flatnonzero(fold == task.fold)]
     found: list[Any] = []
     with threadpool_limits(1):
         for candidate in task.candidates:
             model = candidate.strategy.fit(context)
-            found.append(model if task.fold < 0 else model.log_odds(review.rows.X[out]))
+            found.append(model if task.fold < 0 else model.log_odds(X))
     return found
 
 
-def _network(
-    network: NetworkSearch,
-    review: Review,
-    fold: Ints,
-    sizes: tuple[int, int],
-    seed: int,
-    counter: Counter,
-) -> tuple[Floats, Predictor]:
+def _network(network: NetworkSearch, dealt: Dealt, counter: Counter) -> tuple[Floats, Predictor]:
     """Cross-fit the network on all reviewed rows and part of the others."""
-    at = thinned(review.rows, NETWORK_ROWS, seed)
+    review, sizes = dealt.review, (dealt.n_classes, dealt.n_groups)
+    at = thinned(review.rows, NETWORK_ROWS, dealt.seed)
     rows = review.rows.take(at)
     rows = replace(rows, weight=rows.weights * review.weight[at])
-    share = (counter.total - counter.done) / 2
-    start = counter.done
+    start, share = counter.done, (counter.total - counter.done) / 2
 
     def tell(what: str, done: float, total: float) -> None:
-        counter.add(start + share * done / max(total, 1) - counter.done, what)
+        nonlocal start
+        place = start + share * done / max(total, 1)
+        if place < counter.done:  # the second of two passes begins where the first ended
+            start, place = counter.done, counter.done
+        counter.add(place - counter.done, what)
 
-    odds, model = network.cross_fit(rows, fold[at], *sizes, seed, tell)
-    full = np.zeros((len(fold), sizes[0]))
+    odds, model = network.cross_fit(rows, dealt.fold[at], *sizes, dealt.seed, tell)
+    counter.add(counter.total - counter.done)  # one pass was enough
+    full = np.zeros((len(dealt.fold), dealt.n_classes))
     full[at] = odds
     return full, model
 
@@ -306,11 +304,10 @@ def _combine(
     prior: Floats,
     said: Floats,
     models: Sequence[Predictor],
-    review: Review,
-    n_groups: int,
-    seed: int,
+    dealt: Dealt,
 ) -> BlendFit:
     """Weight the candidates by what they said of rows they did not see."""
+    review, seed = dealt.review, dealt.seed
     rows = review.rows
     at = np.flatnonzero(rows.reviewed)
     weight, y, odds = (rows.weights * review.weight)[at], rows.y_true[at], said[:, at]
@@ -324,6 +321,6 @@ def _combine(
     ]
     table.append(standing(("blend", "all"), 1.0, blend, y, weight))
     confidence = confidence_model(blend, rows.y_seen[at], y, weight, seed=seed)
-    offsets = group_offsets(blend, y, rows.group[at], weight, n_groups)
+    offsets = group_offsets(blend, y, rows.group[at], weight, dealt.n_groups)
     model = Blended(tuple(models), weights, confidence, offsets, tuple(table))
     return BlendFit(model, review, blend)

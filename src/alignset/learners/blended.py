@@ -13,9 +13,7 @@ from alignset.learners.linear import Linear
 from alignset.learners.review import Review
 from alignset.learners.stacking import BlendWeights
 from alignset.learners.standing import CandidateScore
-
-BLOCK_ROWS = 1 << 16
-"""Rows that are predicted at a time."""
+from alignset.rows.features import row_blocks
 
 PRIOR_ROWS = 20.0
 """The intercept of a group is drawn towards that of all groups as if by so many rows."""
@@ -33,7 +31,7 @@ class Blended(Predictor):
 
     def log_odds(self, X: Any, group: Ints | None = None) -> Floats:
         """Return centred log-odds (n, K), with the intercept of each row's group if given."""
-        blocks = [self._block(_as_trained(X[at])) for at in _blocks(X.shape[0])]
+        blocks = [self._block(_as_trained(X[at])) for at in row_blocks(X.shape[0])]
         odds = np.concatenate(blocks)
         return odds if group is None else odds + self.offsets[group]
 
@@ -107,7 +105,3 @@ def group_offsets(odds: Floats, y: Ints, group: Ints, weight: Floats, n_groups: 
 def _as_trained(X: Any) -> Any:
     """Round features as they were in training: a threshold of a tree may lie that close."""
     return X.astype(np.float32).astype(np.float64)
-
-
-def _blocks(n: int) -> list[slice]:
-    return [slice(start, start + BLOCK_ROWS) for start in range(0, max(1, n), BLOCK_ROWS)]

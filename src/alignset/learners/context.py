@@ -27,10 +27,8 @@ class Context:
     rows: Part
     n_classes: int
     n_groups: int
-    learner: Learner
-    settled: (
-        Learner  # the learner for labels of all rows, what it chooses chosen once for all folds
-    )
+    learner: Learner  # for labels of reviewed rows
+    settled: Learner  # for labels of all rows: what it chooses is chosen once for all folds
     linear: Linear  # settled, too, for what is linear whatever the learner
     seed: int
     review_weight: Floats

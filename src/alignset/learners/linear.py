@@ -11,7 +11,15 @@ import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from alignset.learners.base import Floats, Ints, Learner, Predictor, constant
+from alignset.learners.base import (
+    Floats,
+    Ints,
+    Learner,
+    Predictor,
+    constant,
+    even_folds,
+    row_log_loss,
+)
 
 GRID = tuple(np.logspace(-4, 1, 6))
 """Inverse penalties that are tried, as scikit-learn's C, for features of standard deviation 1."""
@@ -87,8 +95,7 @@ def best_penalty(X: Any, y: Ints, weight: Floats, *, seed: int) -> float:
     """
     rng = np.random.default_rng((seed, 21))
     order = rng.permutation(len(y))[:MOST_ROWS]
-    fold = np.empty(len(order), dtype=np.int64)
-    fold[np.argsort(y[order], kind="stable")] = np.arange(len(order)) % FOLDS
+    fold = even_folds(y[order], FOLDS)
     loss = np.zeros((len(GRID), len(y)))
     for part in range(FOLDS):
         out, kept = order[fold == part], order[fold != part]
@@ -99,9 +106,7 @@ def best_penalty(X: Any, y: Ints, weight: Floats, *, seed: int) -> float:
         share = weight.sum() / weight[kept].sum()
         for i, C in enumerate(GRID):
             model = _fit(X_kept, y[kept], weight[kept] * share, int(y.max()) + 1, C)
-            odds = model.log_odds(X_out)
-            logs = odds - np.logaddexp.reduce(odds, axis=1, keepdims=True)
-            loss[i, out] = -weight[out] * logs[np.arange(len(out)), y[out]]
+            loss[i, out] = weight[out] * row_log_loss(model.log_odds(X_out), y[out])
     best = int(loss.sum(axis=1).argmin())
     more = loss - loss[best]
     error = more.std(axis=1) * np.sqrt(len(y))

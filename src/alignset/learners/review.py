@@ -20,7 +20,7 @@ from scipy.stats import chi2
 from alignset.learners.base import Floats, Ints, to_probability
 from alignset.learners.linear import Linear
 from alignset.rows import Part
-from alignset.rows.selection import MAX_WEIGHT
+from alignset.rows.selection import review_weights, share_reviewed
 
 LEVELS = 16
 """Cells in all: with two classes the agreement of a label with x is cut into eight levels each."""
@@ -63,7 +63,7 @@ def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int)
     known = replace(rows, y_true=np.where(anchors, rows.y_seen, rows.y_true))
     own = np.ones(n) if weight is None else weight
     if selective or not reviewed.any():
-        own = _by_cell(known, cell, size)
+        own = review_weights(known, share_reviewed(known, cell))
     unseen = classes[observed & ~np.isin(classes, rows.y_seen[reviewed])]
     return Review(known, own, anchors, selective, tuple(unseen.tolist()), tuple(absent.tolist()))
 
@@ -108,14 +108,3 @@ def _draw(rows: Part, cell: Ints, empty: Mask, seed: int) -> Mask:
         n = int(np.clip(round(density * len(at)), FEWEST, MOST))
         found[rng.permutation(at)[:n]] = True
     return found
-
-
-def _by_cell(rows: Part, cell: Ints, size: Floats) -> Floats:
-    """Weight rows whose label is known by the rows of their cell, to a mean of one."""
-    known = rows.reviewed
-    each = size / np.maximum(np.bincount(cell[known], rows.weights[known], len(size)), 1e-12)
-    own = each[cell[known]]
-    own = np.minimum(own, MAX_WEIGHT * np.median(own))
-    weight = np.ones(len(rows))
-    weight[known] = own / np.average(own, weights=rows.weights[known])
-    return weight

@@ -1,6 +1,6 @@
-"""BlendWeights of a blend, fitted to what candidates said of reviewed rows they did not see.
+"""Weights of a blend, fitted to what candidates said of reviewed rows they did not see.
 
-    min over v >= 0, b   sum_i w_i CE(y_i, to_probability(b + sum_j v_j s_j l_ij))
+    min over v >= 0, b   sum_i w_i CE(y_i, softmax(b + sum_j v_j s_j l_ij))
                          + lambda sum_j (v_j - p_j)^2
 
 The super learner (van der Laan, Polley & Hubbard 2007), shrunk towards given weights p: with a
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from alignset.learners.base import Floats, Ints, one_hot
+from alignset.learners.base import Floats, Ints, even_folds, one_hot, row_log_loss
 
 LAMBDAS = (300.0, 100.0, 30.0, 10.0, 3.0)
 """Shrinkages that are tried, the strongest first: it wins ties."""
@@ -65,7 +65,7 @@ def fit_weights(
     odds = odds * slope[:, None, None]
     order = np.random.default_rng((seed, 24)).permutation(n)
     fold = np.empty(n, dtype=np.int64)
-    fold[order[np.argsort(y[order], kind="stable")]] = np.arange(n) % FOLDS
+    fold[order] = even_folds(y[order], FOLDS)
     tried = [each for each in LAMBDAS if each >= LEAST / n] or [LAMBDAS[0]]
     held = np.empty((len(tried), *odds.shape[1:]))
     for part in np.unique(fold):
@@ -85,8 +85,7 @@ def _slope(odds: Floats, y: Ints, weight: Floats) -> float:
 
 def total_log_loss(odds: Floats, y: Ints, weight: Floats) -> float:
     """Return the weighted sum of -log P(y)."""
-    logs = odds[np.arange(len(y)), y] - np.logaddexp.reduce(odds, axis=1)
-    return float(-(weight @ logs))
+    return float(weight @ row_log_loss(odds, y))
 
 
 def solve(

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alignset.learners.base import Floats, Ints, to_probability
+from alignset.evaluate.estimands import one_auroc
+from alignset.learners.base import Floats, Ints, one_hot, to_probability
 from alignset.learners.stacking import total_log_loss
 
 
@@ -36,29 +37,15 @@ def standing(
 def auroc_with_error(p: Floats, y: Ints, weight: Floats) -> tuple[float, float]:
     """Return the AUROC, the mean over classes against the rest, and its standard error.
 
-    DeLong et al. (1988): each row's placement among the rows of the other kind, weighted. NaN if
-    fewer than two classes occur.
+    By its influence function, which is DeLong's (1988). NaN if fewer than two classes occur.
     """
     K = p.shape[1]
-    areas, influence = [], np.zeros(len(y))
-    classes = [1] if K == 2 else [k for k in range(K) if 0 < (y == k).sum() < len(y)]
-    for k in classes:
-        own = y == k
-        if not own.any() or own.all():
-            return float("nan"), float("nan")
-        up, down = weight * own, weight * ~own
-        above = _share_below(p[:, k], down) * own + (1 - _share_below(p[:, k], up)) * ~own
-        area = float((up @ above) / up.sum())
-        areas.append(area)
-        influence += (up / up.sum() + down / down.sum()) * (above - area)
-    if not areas:
-        return float("nan"), float("nan")
-    return float(np.mean(areas)), float(np.sqrt((influence**2).sum()) / len(areas))
-
-
-def _share_below(score: Floats, weight: Floats) -> Floats:
-    """Share of the weight at lower scores, ties counted one half, for each row."""
-    values, place = np.unique(score, return_inverse=True)
-    mass = np.bincount(place, weight, len(values))
-    below = np.cumsum(mass) - mass / 2
-    return np.asarray(below[place] / mass.sum())
+    classes = [1] if K == 2 else np.unique(y).tolist()
+    found = [one_auroc(p[:, k], one_hot((y == k).astype(np.int64), 2), weight) for k in classes]
+    area = float(np.mean([one.value for one in found]))
+    if np.isnan(area):
+        return area, area
+    influence = np.zeros(len(y))
+    for k, one in zip(classes, found, strict=True):
+        influence += np.where(y == k, one.psi[:, 1], one.psi[:, 0]) / len(found)
+    return area, float(np.sqrt(((weight * influence) ** 2).sum()) / weight.sum())

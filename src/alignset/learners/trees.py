@@ -18,6 +18,7 @@ from alignset.learners.base import (
     Predictor,
     constant,
     log_odds,
+    row_log_loss,
     spread_classes,
     to_probability,
 )
@@ -109,9 +110,7 @@ class Trees(Learner):
                 return self
             for i, size in enumerate(SIZES):
                 model = size.fit(X[kept], y[kept], weight[kept], n_classes, seed=seed)
-                odds = model.log_odds(X[out])
-                logs = odds - np.logaddexp.reduce(odds, axis=1, keepdims=True)
-                loss[i] -= weight[out] @ logs[np.arange(len(out)), y[out]]
+                loss[i] += weight[out] @ row_log_loss(model.log_odds(X[out]), y[out])
         return SIZES[int(loss.argmin())]
 
 

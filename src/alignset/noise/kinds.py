@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alignset.noise.at_random import flip_uniform
+from alignset.noise.by_features import flip_by_features
+
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Kind = Callable[[Codes, Floats, Codes, float, np.random.Generator], Codes]
@@ -23,13 +26,8 @@ MOST = 0.9
 
 def threshold(y: Codes, Z: Floats, group: Codes, rate: float, rng: np.random.Generator) -> Codes:
     """Flip the top rows of a linear function of x in each group: the paper's noise."""
-    score = _direction(Z, rng)
-    wrong = np.zeros(len(y), dtype=bool)
-    for g in np.unique(group):
-        own = np.flatnonzero(group == g)
-        top = np.argsort(-score[own], kind="stable")
-        wrong[own[top[: round(_rate(rate, g) * len(own))]]] = True
-    return np.where(wrong, 1 - y, y)
+    rates = [_rate(rate, g) for g in range(int(group.max()) + 1)]
+    return flip_by_features(y, Z, group, rate=rates, coefficients=_coefficients(Z, rng)).y_seen
 
 
 def probabilistic(
@@ -66,7 +64,7 @@ def by_class(y: Codes, _: Floats, group: Codes, rate: float, rng: np.random.Gene
 
 def uniform(y: Codes, _: Floats, __: Codes, rate: float, rng: np.random.Generator) -> Codes:
     """Flip every label with the same chance."""
-    return np.where(rng.random(len(y)) < rate, 1 - y, y)
+    return flip_uniform(y, rate=rate, n_classes=2, random_state=rng).y_seen
 
 
 KINDS: Mapping[str, Kind] = {
@@ -82,7 +80,11 @@ def _rate(rate: float, group: int) -> float:
 
 def _direction(Z: Floats, rng: np.random.Generator) -> Floats:
     """Return a random linear function of x with standard deviation of about one."""
-    return np.asarray(Z @ (rng.normal(size=Z.shape[1]) / np.sqrt(Z.shape[1])))
+    return np.asarray(Z @ _coefficients(Z, rng))
+
+
+def _coefficients(Z: Floats, rng: np.random.Generator) -> Floats:
+    return np.asarray(rng.normal(size=Z.shape[1]) / np.sqrt(Z.shape[1]))
 
 
 def _flip(y: Codes, size: Any, group: Codes, rate: float, rng: np.random.Generator) -> Codes:

@@ -61,7 +61,7 @@ class Scale:
         if scipy.sparse.issparse(X):
             return self(X[rows]).astype(np.float32)
         out = np.empty((len(rows), X.shape[1]), dtype=np.float32)
-        for at in _blocks(len(rows)):
+        for at in row_blocks(len(rows)):
             out[at] = self(X[rows[at]])
         return out
 
@@ -77,7 +77,7 @@ def learn_scale(X: Any, rows: NDArray[np.int64], weight: Floats) -> Scale:
     if scipy.sparse.issparse(X):
         spread = abs(X).max(axis=0).toarray().reshape(-1)
     else:  # block by block: there may be no memory for a copy of a large table
-        blocks = [(rows[at], weight[at]) for at in _blocks(len(rows))]
+        blocks = [(rows[at], weight[at]) for at in row_blocks(len(rows))]
         centre = sum(w @ X[r] for r, w in blocks) / weight.sum()
         square = sum(w @ (X[r] - centre) ** 2 for r, w in blocks)
         spread = np.sqrt(square / weight.sum())
@@ -86,5 +86,6 @@ def learn_scale(X: Any, rows: NDArray[np.int64], weight: Floats) -> Scale:
     return Scale(centre, np.where(spread > rounding, spread, 1.0))
 
 
-def _blocks(n: int, size: int = 1 << 16) -> list[slice]:
-    return [slice(start, start + size) for start in range(0, n, size)]
+def row_blocks(n: int, size: int = 1 << 16) -> list[slice]:
+    """Cut rows into blocks, so that memory stays bounded; no rows are one empty block."""
+    return [slice(start, start + size) for start in range(0, max(1, n), size)]

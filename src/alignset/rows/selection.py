@@ -95,6 +95,11 @@ def unseen_cells(rows: Part) -> list[tuple[int, int]]:
 def _counted(rows: Part) -> Weights:
     """P(reviewed) in the row's cell of group x observed label."""
     _, cell = np.unique(np.column_stack([rows.group, rows.y_seen]), axis=0, return_inverse=True)
+    return share_reviewed(rows, cell)
+
+
+def share_reviewed(rows: Part, cell: NDArray[np.int64]) -> Weights:
+    """Return the share of its cell that was reviewed, for each row (n,)."""
     size = rows.weights
     share = np.bincount(cell, size * rows.reviewed) / np.bincount(cell, size)
     return np.asarray(share[cell])

@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from alignset.learners.base import Floats, Learner, Predictor, beside, one_hot, to_probability
+from alignset.learners.base import (
+    FEW,
+    Floats,
+    Learner,
+    Predictor,
+    beside,
+    one_hot,
+    to_probability,
+)
 from alignset.learners.context import Context
 from alignset.learners.linear import Linear
 from alignset.learners.strategies.base import Strategy
@@ -40,15 +48,14 @@ class Joint(Strategy):
 
     def fit(self, rows: Context) -> Predictor:
         """Iterate with a linear model of the class, then finish with the learner itself."""
-        q, linear = start(rows), rows.linear
-        own = rows.settled
+        q, own = start(rows), rows.settled
         for _ in range(self.rounds):
-            q = step(rows, q, linear)
-        if not isinstance(own, Linear):
+            q = step(rows, q, rows.linear)
+        if isinstance(own, Linear):
+            own = rows.linear
+        else:
             q = step(rows, q, own)
-        return rows.fit_soft(
-            rows.rows.X, q, rows.weight, linear if isinstance(own, Linear) else own
-        )
+        return rows.fit_soft(rows.rows.X, q, rows.weight, own)
 
 
 def start(rows: Context) -> Floats:
@@ -86,7 +93,7 @@ def errors(rows: Context, q: Floats) -> Floats:
     weight = rows.weight * np.where(part.reviewed, UP, 1.0)
     found = np.empty(q.shape)
     for true in range(k):
-        at = np.flatnonzero(q[:, true] >= 0.02)
+        at = np.flatnonzero(q[:, true] >= FEW)
         if not len(at):
             found[:, true] = 0.0
             continue
