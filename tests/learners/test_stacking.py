@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from alignset.evaluate import auroc
-from alignset.learners.stacking import LAMBDAS, fit_weights, solve
+from alignset.learners.base import one_hot
+from alignset.learners.stacking import JudgedRows, expected_labels, fit_weights, solve
 from alignset.learners.standing import auroc_with_error
 
 
@@ -22,7 +25,7 @@ def candidates(n: int = 400, seed: int = 0):
 def test_the_solution_is_a_minimum() -> None:
     odds, y, weight = candidates()
     prior = np.full(4, 0.25)
-    found = solve(odds, y, weight, 10.0, prior)
+    found = solve(odds, weight[:, None] * one_hot(y, 2), 10.0, prior)
 
     def loss(v, b):
         z = np.tensordot(v, odds, 1) + b
@@ -38,7 +41,7 @@ def test_the_solution_is_a_minimum() -> None:
 
 def test_weights_are_never_negative_and_follow_the_evidence() -> None:
     odds, y, weight = candidates()
-    found, held = fit_weights(odds, y, weight, seed=0)
+    found, held = fit_weights(odds, JudgedRows(y, y, weight, 2), seed=0)
     assert (found.v >= 0).all()
     assert found.v[2] == 0  # it says the opposite
     assert found.v[0] > 3 * found.v[1]
@@ -47,8 +50,9 @@ def test_weights_are_never_negative_and_follow_the_evidence() -> None:
 
 def test_few_rows_stay_near_the_prior() -> None:
     odds, y, weight = candidates(12, seed=2)
-    found, _ = fit_weights(odds, y, weight, np.array([1.0, 1.0, 1.0, 3.0]), seed=0)
-    assert found.shrinkage >= LAMBDAS[2]
+    rows = JudgedRows(y, y, weight, 2)
+    found, _ = fit_weights(odds, rows, np.array([1.0, 1.0, 1.0, 3.0]), seed=0)
+    assert found.shrinkage > 100
     assert found.v.sum() < 2
 
 
@@ -57,9 +61,42 @@ def test_a_row_of_weight_three_is_three_rows() -> None:
     weight = np.where(np.arange(200) < 50, 3.0, 1.0)
     copies = np.repeat(np.arange(200), weight.astype(int))
     prior = np.full(4, 0.25)
-    a = solve(odds, y, weight, 10.0, prior)
-    b = solve(odds[:, copies], y[copies], np.ones(len(copies)), 10.0, prior)
+    label = one_hot(y, 2)
+    a = solve(odds, weight[:, None] * label, 10.0, prior)
+    b = solve(odds[:, copies], label[copies], 10.0, prior)
     assert np.allclose(a.v, b.v, atol=1e-4)
+
+
+def reviewed_in_part(n: int, m: int, seed: int) -> tuple[Any, JudgedRows, Any]:
+    """Two candidates, one good; a tenth of the observed labels wrong; m rows reviewed."""
+    odds, y, weight = candidates(n, seed)
+    rng = np.random.default_rng((seed, 1))
+    seen = np.where(rng.random(n) < 0.1, 1 - y, y)
+    true = np.where(np.arange(n) < m, y, -1)
+    return odds[[0, 1]], JudgedRows(true, seen, weight, 2), y
+
+
+def test_labels_of_unreviewed_rows_change_the_sum_by_nothing_on_average() -> None:
+    odds, rows, y = reviewed_in_part(20_000, 10_000, 0)
+    q = expected_labels(odds[0], rows, seed=0)
+    labels = rows.labels(rows.reviewed, q)
+    assert labels.sum() == pytest.approx(10_000)
+    assert labels[:, 1].sum() == pytest.approx(10_000 * y.mean(), rel=0.02)
+    # even a q that is always wrong only adds noise
+    worse = rows.labels(rows.reviewed, one_hot(1 - y, 2))
+    assert worse[:, 1].sum() == pytest.approx(10_000 * y.mean(), rel=0.03)
+
+
+def test_unreviewed_rows_make_weights_less_a_matter_of_luck() -> None:
+    with_others, alone = [], []
+    for seed in range(40):
+        odds, rows, _ = reviewed_in_part(1000, 60, seed)
+        at = rows.reviewed
+        few = JudgedRows(rows.y[at], rows.y_seen[at], rows.weight[at], 2)
+        with_others.append(fit_weights(odds, rows, seed=0)[0].v)
+        alone.append(fit_weights(odds[:, at], few, seed=0)[0].v)
+    assert np.std(with_others, axis=0)[0] < 0.9 * np.std(alone, axis=0)[0]
+    assert np.mean(with_others, axis=0)[1] < np.mean(with_others, axis=0)[0]
 
 
 def test_the_area_and_its_error_are_those_of_delong() -> None:

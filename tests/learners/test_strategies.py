@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from alignset.learners import STRATEGIES, Linear, Trees
 from alignset.learners.base import Learner, Predictor, log_odds, to_probability
 from alignset.learners.context import Context
-from alignset.learners.strategies.joint import errors, start
+from alignset.learners.strategies.joint import Joint, errors
 from alignset.rows import Part
 
 
@@ -115,12 +115,48 @@ def test_joint_recovers_the_class_and_the_errors(K: int, learner: Learner) -> No
 def test_joint_recovers_the_error_model() -> None:
     rows, _, rate = simulated(4000, 0.2, seed=1)
     found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), Linear(C=0.1), 0, np.ones(4000))
-    said = np.exp(errors(found, start(found)))
+    said = np.exp(errors(found, Joint().start(found)))
     y = np.where(rows.reviewed, rows.y_true, 0)
     own = said[np.arange(4000), y][rows.reviewed]
     right = (rows.y_seen == rows.y_true)[rows.reviewed]
     expected = np.where(right, 1 - rate[rows.reviewed], rate[rows.reviewed])
     assert abs(own - expected).mean() < 0.08
+
+
+def test_rates_starts_from_the_shares_of_right_labels() -> None:
+    # reviewed rows (label, class): (0, 0) twice, (1, 0), (1, 1), (0, 1)
+    q = STRATEGIES["rates"].start(context())
+    assert q[2] == pytest.approx([(2 + 3.5) / 7, (1 + 0.5) / 7])  # label 0, not reviewed
+    assert q[4] == pytest.approx([(1 + 0.5) / 6, (1 + 3.5) / 6])  # label 1, not reviewed
+    assert q[3].tolist() == [1, 0]  # reviewed
+
+
+def test_with_a_few_reviewed_rows_rates_is_safer_than_joint() -> None:
+    gap = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(2000, 12))
+        p = 1 / (1 + np.exp(-2 * X[:, 0]))
+        y = (rng.random(2000) < p).astype(int)
+        seen = np.where(rng.random(2000) < 0.15, 1 - y, y)  # errors do not depend on x
+        rows = Part(X, seen, np.where(np.arange(2000) < 24, y, -1), 0 * y)
+        one = Linear(C=0.1)
+        found = Context(rows, 2, 1, one, one, one, 0, np.ones(2000))
+        off = [
+            abs(to_probability(STRATEGIES[name].fit(found).log_odds(X))[:, 1] - p).mean()
+            for name in ("rates", "joint")
+        ]
+        gap.append(off[1] - off[0])
+    assert np.mean(gap) > 0.03
+
+
+def test_the_weight_to_start_with_depends_on_rows_and_errors() -> None:
+    start = {name: each.prior(20.0, 0.3) for name, each in STRATEGIES.items()}
+    assert start["observed"] == pytest.approx(0.7)
+    assert start["joint"] == pytest.approx(0.3)
+    assert start["rates"] == 1
+    assert start["reviewed"] == pytest.approx(20 / 120)
+    assert STRATEGIES["both"].prior(20.0, 1.0) == pytest.approx(0.05)
 
 
 def test_shrunk_is_a_ridge_around_the_observed_coefficients() -> None:

@@ -23,9 +23,9 @@ from alignset.learners.linear import Linear
 from alignset.learners.network import MOST_ROWS as NETWORK_ROWS
 from alignset.learners.network import NetworkSearch, thinned
 from alignset.learners.review import Review, read_review
-from alignset.learners.stacking import BlendWeights, fit_weights, total_log_loss
+from alignset.learners.stacking import BlendWeights, JudgedRows, fit_weights, total_log_loss
 from alignset.learners.standing import standing
-from alignset.learners.strategies.joint import Joint
+from alignset.learners.strategies.base import Strategy
 from alignset.progress import Counter, Progress
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds, review_strata
@@ -35,6 +35,15 @@ MOST_ROWS = 100_000
 
 SETTLE_ROWS = 20_000
 
+JUDGED_ROWS = 3_000
+"""Unreviewed rows (or individuals) that are held out, too, to judge candidates by."""
+
+WRONG = (1.0, 6.0)
+"""The share of wrong labels starts from so many wrong ones among so many."""
+
+LEAST_SKILL = 0.1
+"""What a learner is taken to explain of the observed labels, at least, relative to the best."""
+
 LOST = ("distributed", "concurrent", "asyncio", "joblib")
 """Packages whose errors mean that a worker was lost, not that a fit failed."""
 
@@ -43,7 +52,7 @@ LOST = ("distributed", "concurrent", "asyncio", "joblib")
 class Dealt:
     """Rows that are ready for cross-fitting: the review as it was read, and the fold of each row.
 
-    ``fold`` is -1 where the true label is not known: such rows are never held out.
+    ``fold`` is -1 for rows that are never held out: others that nobody reviewed suffice to judge.
     """
 
     review: Review
@@ -108,14 +117,14 @@ def fit_blend(
     settled, skill = _settle(chosen, rows, n_classes, seed, counter)
     said, models = _cross_fit(chosen, settled, dealt, n_jobs, counter)
     names = [(c.strategy.name, c.learner.name) for c in chosen]
-    trust = [c.strategy.rows_to_trust for c in chosen]
+    strategies = [c.strategy for c in chosen]
     if network is not None:
         odds, model = _network(network, dealt, counter)
         said, models = np.concatenate([said, odds[None]]), [*models, model]
         names.append((network.method.name, "network"))
-        trust.append(Joint.rows_to_trust)
-    prior = _prior(names, trust, skill, review)
-    return _combine(names, prior, said, models, dealt)
+        strategies.append(STRATEGIES["joint"])
+    own = np.array([max(skill.get(learner, 1.0), LEAST_SKILL) ** 4 for _, learner in names])
+    return _combine(names, own * _prior(strategies, review, n_classes), said, models, dealt)
 
 
 def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
@@ -143,11 +152,19 @@ def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
 
 
 def _folds(rows: Part, n_folds: int, seed: int) -> Ints:
-    """Deal the rows whose true label is known, the individuals whole."""
+    """Deal the rows whose true label is known, and some of the others, the individuals whole."""
     strata = review_strata(rows.group, rows.y_seen, rows.y_true)
     known = rows.reviewed
     units = int(known.sum()) if rows.unit is None else len(np.unique(rows.unit[known]))
-    return assign_folds(strata, max(2, min(n_folds, units)), seed, rows.unit)
+    fold = assign_folds(strata, max(2, min(n_folds, units)), seed, rows.unit)
+    others = np.flatnonzero(fold < 0)
+    unit = others if rows.unit is None else rows.unit[others]
+    rng = np.random.default_rng((seed, 31))
+    dealt = rng.permutation(np.unique(unit))[:JUDGED_ROWS]
+    place = np.full(int(unit.max(initial=0)) + 1, -1, dtype=np.int64)
+    place[dealt] = np.arange(len(dealt)) % (int(fold.max()) + 1)
+    fold[others] = place[unit]
+    return fold
 
 
 def _steps(chosen: Sequence[Candidate], dealt: Dealt, network: Any) -> int:
@@ -264,7 +281,7 @@ def run_task(task: Task, dealt: Dealt) -> list[Any]:
 def _network(network: NetworkSearch, dealt: Dealt, counter: Counter) -> tuple[Floats, Predictor]:
     """Cross-fit the network on all reviewed rows and part of the others."""
     review, sizes = dealt.review, (dealt.n_classes, dealt.n_groups)
-    at = thinned(review.rows, NETWORK_ROWS, dealt.seed)
+    at = np.union1d(thinned(review.rows, NETWORK_ROWS, dealt.seed), np.flatnonzero(dealt.fold >= 0))
     rows = review.rows.take(at)
     rows = replace(rows, weight=rows.weights * review.weight[at])
     start, share = counter.done, (counter.total - counter.done) / 2
@@ -283,20 +300,16 @@ def _network(network: NetworkSearch, dealt: Dealt, counter: Counter) -> tuple[Fl
     return full, model
 
 
-def _prior(
-    names: Sequence[tuple[str, str]],
-    trust: Sequence[float],
-    skill: dict[str, float],
-    review: Review,
-) -> Floats:
-    """Return the weights that the reviewed rows have to argue against.
-
-    A model of few reviewed rows starts with less: its good days are luck. So does a learner that
-    explains little of the observed labels.
-    """
-    rarest = min(c for c in np.bincount(review.rows.y_true[review.rows.reviewed]) if c)
-    own = np.array([skill.get(learner, 1.0) for _, learner in names])
-    return np.asarray(rarest / (rarest + np.array(trust)) * np.maximum(own, 0.1) ** 2)
+def _prior(strategies: Sequence[Strategy], review: Review, n_classes: int) -> Floats:
+    """Return the weights that the reviewed rows have to argue against."""
+    rows = review.rows
+    at, weight = rows.reviewed, rows.weights * review.weight
+    rarest = min(c for c in np.bincount(rows.y_true[at]) if c)
+    wrong = weight[at] @ (rows.y_seen != rows.y_true)[at]
+    share = (wrong + WRONG[0]) / (weight[at].sum() + WRONG[1])
+    # labels drawn at random are wrong in this share of rows, and say nothing
+    nothing = 1 - 1 / n_classes
+    return np.array([each.prior(rarest, share / nothing) for each in strategies])
 
 
 def _combine(
@@ -309,12 +322,14 @@ def _combine(
     """Weight the candidates by what they said of rows they did not see."""
     review, seed = dealt.review, dealt.seed
     rows = review.rows
-    at = np.flatnonzero(rows.reviewed)
-    weight, y, odds = (rows.weights * review.weight)[at], rows.y_true[at], said[:, at]
+    at, out = np.flatnonzero(rows.reviewed), np.flatnonzero(dealt.fold >= 0)
+    counts = rows.weights * review.weight
+    weight, y, odds = counts[at], rows.y_true[at], said[:, at]
     if len(odds) == 1:  # a single candidate answers for itself
         weights, blend = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0), odds[0]
     else:
-        weights, blend = fit_weights(odds, y, weight, prior, seed=seed)
+        judged = JudgedRows(rows.y_true[out], rows.y_seen[out], counts[out], dealt.n_classes)
+        weights, blend = fit_weights(said[:, out], judged, prior, seed=seed)
     table = [
         standing(name, v, each, y, weight)
         for name, v, each in zip(names, weights.v.tolist(), odds, strict=True)

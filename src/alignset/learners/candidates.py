@@ -11,6 +11,7 @@ from alignset.learners.strategies.both import Both
 from alignset.learners.strategies.irbl import ImportanceWeighted
 from alignset.learners.strategies.joint import Joint
 from alignset.learners.strategies.observed import Observed
+from alignset.learners.strategies.rates import Rates
 from alignset.learners.strategies.recalibrated import Recalibrated
 from alignset.learners.strategies.reviewed import Reviewed
 from alignset.learners.strategies.shrunk import Shrunk
@@ -20,7 +21,7 @@ from alignset.methods import JointAlignment, Method
 
 _ALL: tuple[Strategy, ...] = (
     Observed(), Reviewed(), Both(), Recalibrated(), Shrunk(), Surrogate(), ImportanceWeighted(),
-    Joint(),
+    Joint(), Rates(),
 )  # fmt: skip
 STRATEGIES = {strategy.name: strategy for strategy in _ALL}
 """Name -> label strategy."""

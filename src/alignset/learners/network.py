@@ -56,10 +56,9 @@ class NetworkSearch:
         n_folds = int(fold.max()) + 1
 
         def problem(out: int | None, stop: int) -> Problem:
+            stopping = (fold == stop) & rows.reviewed
             away = (fold == stop) if out is None else (fold == stop) | (fold == out)
-            return Problem(
-                rows.take(~away), rows.take(fold == stop), None, n_classes, n_groups, seed
-            )
+            return Problem(rows.take(~away), rows.take(stopping), None, n_classes, n_groups, seed)
 
         judged = [problem(f, (f + 1) % n_folds) for f in range(n_folds)]
         final = trainable(self.method, [problem(None, f) for f in range(n_folds)])

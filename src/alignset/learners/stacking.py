@@ -1,13 +1,20 @@
-"""Weights of a blend, fitted to what candidates said of reviewed rows they did not see.
+"""Weights of a blend, fitted to what candidates said of rows they did not see.
 
-    min over v >= 0, b   sum_i w_i CE(y_i, softmax(b + sum_j v_j s_j l_ij))
-                         + lambda sum_j (v_j - p_j)^2
+    min over v >= 0, b   sum_i CE(t_i, softmax(b + sum_j v_j s_j l_ij)) + lambda |v - p|^2
 
-The super learner (van der Laan, Polley & Hubbard 2007), shrunk towards given weights p: with a
-hundred reviewed rows equal weights are a good blend, and free weights are not. The slope s_j puts a
-candidate on the scale of the true labels first: wrong labels make the log-odds of a model of them
-too small, few rows make those of a model of reviewed rows too large, and equal weights would then
-not be equal.
+The super learner (van der Laan, Polley & Hubbard 2007), shrunk towards given weights p: a hundred
+reviewed rows cannot choose freely among seventeen candidates. The slope s_j puts a candidate on the
+scale of the true labels first: wrong labels make the log-odds of a model of them too small, few
+rows make those of a model of reviewed rows too large, and equal weights would then not be equal.
+
+The labels t_i make use of rows that nobody reviewed (prediction-powered inference, Angelopoulos et
+al. 2023): with q_i = P(y_i | y~_i, what the candidates say), from models that did not see row i,
+
+    m reviewed rows    y_i - c q_i
+    all N rows         c (m / N) q_i          c = N / (N + m)
+
+so that the sum has the expectation of m rows with true labels, whatever q is, and less variance the
+better q is. It falls back to the reviewed rows alone where there are no others.
 """
 
 from __future__ import annotations
@@ -15,15 +22,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from alignset.learners.base import Floats, Ints, even_folds, one_hot, row_log_loss
+from alignset.learners.base import Floats, Ints, even_folds, one_hot, row_log_loss, to_probability
+from alignset.learners.linear import Linear
 
-LAMBDAS = (300.0, 100.0, 30.0, 10.0, 3.0)
-"""Shrinkages that are tried, the strongest first: it wins ties."""
-
-LEAST = 1000.0
-"""With n rows, no shrinkage below this / n is tried: so few rows cannot choose one."""
+LEAST, ROWS = 3.0, 2000.0
+"""Shrinkage: at least so much, and so many / m for m reviewed rows."""
 
 SLOPE = 5.0
 """A slope is drawn towards one as if by about so many rows."""
@@ -32,6 +38,8 @@ FOLDS = 10
 
 INTERCEPT = 1.0
 """Penalty of the intercept: a handful of reviewed rows must not move every probability."""
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +55,34 @@ class BlendWeights:
         return np.asarray(np.tensordot(self.v, odds, 1) + self.intercept)
 
 
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Rows that no candidate saw, reviewed or not; ``y`` is -1 where they were not."""
+
+    y: Ints
+    y_seen: Ints
+    weight: Floats
+    n_classes: int
+
+    @property
+    def reviewed(self) -> Mask:
+        """Which rows are reviewed."""
+        return self.y >= 0
+
+    def labels(self, use: Mask, q: Floats | None) -> Floats:
+        """Return the weighted labels (n, K) of the reviewed rows in ``use``, and of all by q."""
+        own = np.where(use, self.weight, 0.0)
+        true = own[:, None] * one_hot(np.maximum(self.y, 0), self.n_classes)
+        if q is None:
+            return true
+        m, n = own.sum(), self.weight.sum()
+        return np.asarray(true + n / (n + m) * (m / n * self.weight - own)[:, None] * q)
+
+
 def fit_weights(
-    odds: Floats, y: Ints, weight: Floats, prior: Floats | None = None, *, seed: int
+    odds: Floats, rows: JudgedRows, prior: Floats | None = None, *, seed: int
 ) -> tuple[BlendWeights, Floats]:
-    """Return the weights with the best shrinkage, and the blend (n, K) of rows held out of it.
+    """Return the weights, and the blend (m, K) of the reviewed rows, each held out of them.
 
     Parameters
     ----------
@@ -59,28 +91,53 @@ def fit_weights(
     prior : float array of shape (J,), optional
         What the weights are drawn towards; equal weights by default.
     """
-    J, n, _ = odds.shape
-    prior = np.full(J, 1.0 / J) if prior is None else prior / prior.sum()
-    slope = np.array([_slope(each, y, weight) for each in odds])
+    known = rows.reviewed
+    prior = np.full(len(odds), 1.0 / len(odds)) if prior is None else prior / prior.sum()
+    true = rows.labels(known, None)
+    pooled = np.tensordot(prior * _slopes(odds, true), odds, 1)
+    q = None if known.all() else expected_labels(pooled, rows, seed=seed)
+    labels = rows.labels(known, q)
+    slope = _slopes(odds, labels)
     odds = odds * slope[:, None, None]
-    order = np.random.default_rng((seed, 24)).permutation(n)
-    fold = np.empty(n, dtype=np.int64)
-    fold[order] = even_folds(y[order], FOLDS)
-    tried = [each for each in LAMBDAS if each >= LEAST / n] or [LAMBDAS[0]]
-    held = np.empty((len(tried), *odds.shape[1:]))
+    shrinkage = max(LEAST, ROWS / known.sum())
+    held = np.empty((int(known.sum()), rows.n_classes))
+    fold = _deal(rows, seed)
+    for part in np.unique(fold[known]):
+        use = known & (fold != part)
+        found = solve(odds, rows.labels(use, q), shrinkage, prior)
+        out = known & (fold == part)
+        held[fold[known] == part] = found.log_odds(odds[:, out])
+    found = solve(odds, labels, shrinkage, prior)
+    return replace(found, v=found.v * slope), held
+
+
+def expected_labels(odds: Floats, rows: JudgedRows, *, seed: int) -> Floats:
+    """Return P(y | y~, log-odds) (n, K) for each row by a model that did not see it."""
+    k, known, fold = rows.n_classes, rows.reviewed, _deal(rows, seed)
+    z = odds[:, 1:] - odds[:, :1]
+    z = (z - z.mean(0)) / np.maximum(z.std(0), 1e-12)
+    seen = one_hot(rows.y_seen, k)[:, 1:]
+    products = (seen[:, :, None] * z[:, None, :]).reshape(len(z), -1)
+    X = np.hstack([z, 2 * seen, products / 2])  # the label says most, its products least
+    q = np.empty((len(z), k))
     for part in np.unique(fold):
-        out, kept = fold == part, fold != part
-        for i, shrinkage in enumerate(tried):
-            found = solve(odds[:, kept], y[kept], weight[kept], shrinkage, prior)
-            held[i, out] = found.log_odds(odds[:, out])
-    best = int(np.argmin([total_log_loss(each, y, weight) for each in held]))
-    found = solve(odds, y, weight, tried[best], prior)
-    return replace(found, v=found.v * slope), held[best]
+        use, out = known & (fold != part), fold == part
+        model = Linear(C=4.0).fit(X[use], rows.y[use], rows.weight[use], k, seed=seed)
+        q[out] = to_probability(model.log_odds(X[out]))
+    return q
 
 
-def _slope(odds: Floats, y: Ints, weight: Floats) -> float:
-    """Return by how much to multiply a candidate's log-odds, drawn towards one."""
-    return float(solve(odds[None], y, weight, SLOPE, np.ones(1)).v[0])
+def _deal(rows: JudgedRows, seed: int) -> Ints:
+    """Deal all rows into folds, evenly over what they turned out to be."""
+    order = np.random.default_rng((seed, 24)).permutation(len(rows.y))
+    fold = np.empty(len(order), dtype=np.int64)
+    fold[order] = even_folds(rows.y[order], min(FOLDS, max(2, int(rows.reviewed.sum()))))
+    return fold
+
+
+def _slopes(odds: Floats, labels: Floats) -> Floats:
+    """Return by how much to multiply each candidate's log-odds, drawn towards one."""
+    return np.array([solve(each[None], labels, SLOPE, np.ones(1)).v[0] for each in odds])
 
 
 def total_log_loss(odds: Floats, y: Ints, weight: Floats) -> float:
@@ -88,23 +145,17 @@ def total_log_loss(odds: Floats, y: Ints, weight: Floats) -> float:
     return float(weight @ row_log_loss(odds, y))
 
 
-def solve(
-    odds: Floats,
-    y: Ints,
-    weight: Floats,
-    shrinkage: float,
-    prior: Floats,
-) -> BlendWeights:
-    """Return the best weights for one shrinkage."""
+def solve(odds: Floats, labels: Floats, shrinkage: float, prior: Floats) -> BlendWeights:
+    """Return the best weights for one shrinkage and weighted labels (n, K)."""
     J, _, K = odds.shape
-    hit = one_hot(y, K)
+    weight = labels.sum(axis=1)
 
     def value(p: Floats) -> tuple[float, Floats]:
         v, b = p[:J], p[J:]
         z = np.tensordot(v, odds, 1) + b
         top = np.logaddexp.reduce(z, axis=1, keepdims=True)
-        miss = weight[:, None] * (np.exp(z - top) - hit)
-        loss = weight @ (top[:, 0] - (z * hit).sum(1))
+        miss = weight[:, None] * np.exp(z - top) - labels
+        loss = weight @ top[:, 0] - (z * labels).sum()
         loss += shrinkage * ((v - prior) ** 2).sum() + INTERCEPT * (b**2).sum()
         slope = np.tensordot(odds, miss, ([1, 2], [0, 1])) + 2 * shrinkage * (v - prior)
         return float(loss), np.concatenate([slope, miss.sum(0) + 2 * INTERCEPT * b])

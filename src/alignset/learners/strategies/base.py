@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from alignset.learners.base import Floats, Learner, Predictor, beside
 from alignset.learners.context import Context
+
+Trust = Literal["less", "more", "same"]
+
+LEAST = 0.05
+"""What is left of the weight of a model of labels that say nothing."""
 
 
 class Strategy(ABC):
@@ -16,12 +21,29 @@ class Strategy(ABC):
     name: ClassVar[str]
     says: ClassVar[str]  # what it fits, for a table of candidates
     needs_review: ClassVar[bool] = True  # whether it learns from reviewed rows
-    rows_to_trust: ClassVar[float] = 0.0  # reviewed rows of the rarest class that half convince
     needs_errors: ClassVar[bool] = False  # whether some reviewed label must be wrong
+    rows_to_trust: ClassVar[float] = 0.0  # reviewed rows of the rarest class that half convince
+    when_wrong: ClassVar[Trust] = "same"  # to trust, if labels are wrong
 
     def suits(self, learner: Learner) -> bool:  # noqa: ARG002
         """Tell whether the strategy adds something for this learner that no other does."""
         return True
+
+    def prior(self, rarest: float, wrong: float) -> float:
+        """Return the weight that it starts with, before it is judged by reviewed rows.
+
+        Parameters
+        ----------
+        rarest : float
+            Reviewed rows of the rarest class. A model of few rows has its good days by luck.
+        wrong : float
+            Share of wrong labels, 1 if labels say nothing. The more are wrong, the less a model of
+            them is worth, and the more one that expects errors.
+        """
+        start = rarest / (rarest + self.rows_to_trust)
+        if self.when_wrong == "less":
+            return start * max(1 - wrong, LEAST)
+        return start * min(wrong, 1.0) if self.when_wrong == "more" else start
 
     @abstractmethod
     def fit(self, rows: Context) -> Predictor:

@@ -14,6 +14,7 @@ class Both(Strategy):
 
     name = "both"
     says = "true labels where reviewed, observed labels elsewhere"
+    when_wrong = "less"
 
     def fit(self, rows: Context) -> Predictor:
         """Fit y where it is known, y~ elsewhere."""

@@ -25,7 +25,7 @@ class ImportanceWeighted(Strategy):
 
     name = "irbl"
     says = "observed labels, weighted by importance (IRBL)"
-    rows_to_trust = 30.0
+    rows_to_trust = 100.0
 
     def fit(self, rows: Context) -> Predictor:
         """Fit labels of all rows, the observed ones weighted."""

@@ -12,7 +12,7 @@ confirm themselves. On reviewed rows q is the true label.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -28,7 +28,7 @@ from alignset.learners.base import (
 )
 from alignset.learners.context import Context
 from alignset.learners.linear import Linear
-from alignset.learners.strategies.base import Strategy
+from alignset.learners.strategies.base import Strategy, Trust
 
 UP = 3.0
 """How many times a reviewed row counts in the error model."""
@@ -45,10 +45,11 @@ class Joint(Strategy):
     name = "joint"
     says = "a model of the class and one of the errors, fitted together by EM"
     needs_errors = True
+    when_wrong: ClassVar[Trust] = "more"
 
     def fit(self, rows: Context) -> Predictor:
         """Iterate with a linear model of the class, then finish with the learner itself."""
-        q, own = start(rows), rows.settled
+        q, own = self.start(rows), rows.settled
         for _ in range(self.rounds):
             q = step(rows, q, rows.linear)
         if isinstance(own, Linear):
@@ -57,14 +58,13 @@ class Joint(Strategy):
             q = step(rows, q, own)
         return rows.fit_soft(rows.rows.X, q, rows.weight, own)
 
-
-def start(rows: Context) -> Floats:
-    """Return the first q (n, K), from the reviewed rows."""
-    part, k = rows.rows, rows.n_classes
-    X = _with_label(part.X, part.y_seen, k)
-    _, y, weight = rows.reviewed_rows
-    model = rows.fit(X[np.flatnonzero(part.reviewed)], y, weight, Linear())
-    return known(rows, to_probability(model.log_odds(X)))
+    def start(self, rows: Context) -> Floats:
+        """Return the first q (n, K), from the reviewed rows."""
+        part, k = rows.rows, rows.n_classes
+        X = _with_label(part.X, part.y_seen, k)
+        _, y, weight = rows.reviewed_rows
+        model = rows.fit(X[np.flatnonzero(part.reviewed)], y, weight, Linear())
+        return known(rows, to_probability(model.log_odds(X)))
 
 
 def known(rows: Context, q: Floats) -> Floats:

@@ -13,6 +13,7 @@ class Observed(Strategy):
     name = "observed"
     says = "observed labels of all rows"
     needs_review = False
+    when_wrong = "less"
 
     def fit(self, rows: Context) -> Predictor:
         """Fit y~ of all rows."""

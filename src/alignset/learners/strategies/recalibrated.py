@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from alignset.learners.base import Predictor
+from alignset.learners.base import Predictor, one_hot
 from alignset.learners.context import Context
 from alignset.learners.linear import LinearPredictor
 from alignset.learners.stacking import solve
@@ -26,12 +26,14 @@ class Recalibrated(Strategy):
 
     name = "recalibrated"
     says = "observed labels, probabilities corrected on the reviewed rows"
+    when_wrong = "less"
 
     def fit(self, rows: Context) -> Predictor:
         """Fit y of the reviewed rows to the scores of the model of y~."""
         _, y, weight = rows.reviewed_rows
         k = rows.n_classes
-        found = solve(rows.observed_odds[None], y, weight, PULL, np.ones(1))
+        labels = weight[:, None] * one_hot(y, k)
+        found = solve(rows.observed_odds[None], labels, PULL, np.ones(1))
         # the log-odds of the first class are minus the sum of the others
         coef = found.v[0] * np.vstack([-np.ones((1, k - 1)), np.eye(k - 1)])
         head = LinearPredictor(coef, found.intercept)

@@ -23,7 +23,7 @@ class Shrunk(Strategy):
 
     name = "shrunk"
     says = "reviewed rows, drawn towards the model of observed labels (PASS)"
-    rows_to_trust = 30.0
+    rows_to_trust = 100.0
 
     def fit(self, rows: Context) -> Predictor:
         """Fit y of the reviewed rows to x and the free score of the model of y~."""

@@ -1,0 +1,36 @@
+"""Rates: joint by EM as in ``joint``, started from how often each observed label is right.
+
+    start    q_i(y)  =  share of reviewed rows with label y~_i whose true class is y
+
+A regression of y on x and y~, as ``joint`` starts from, finds errors that depend on x if enough
+rows were reviewed. With a few dozen it finds errors that are not there; a table of K x K shares
+does not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from alignset.learners.base import Floats
+from alignset.learners.context import Context
+from alignset.learners.strategies.joint import Joint, known
+
+RIGHT, ANY = 3.0, 0.5
+"""Each share starts from so many right labels, and so many of every class."""
+
+
+class Rates(Joint):
+    """A model of the class and one of the errors, which starts from the rates of wrong labels."""
+
+    name = "rates"
+    says = "as joint, started from the shares of wrong labels"
+    when_wrong = "same"
+
+    def start(self, rows: Context) -> Floats:
+        """Return the first q (n, K): the shares of true classes among rows with the same label."""
+        k = rows.n_classes
+        _, y, weight = rows.reviewed_rows
+        seen = rows.rows.y_seen[rows.reviewed]
+        count = np.bincount(seen * k + y, weight, k * k).reshape(k, k) + ANY + RIGHT * np.eye(k)
+        share = count / count.sum(axis=1, keepdims=True)
+        return known(rows, share[rows.rows.y_seen])
