@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import sklearn
 
 import alignset
 
@@ -23,6 +24,23 @@ def test_the_readme_example_runs_and_finds_the_noisier_group():
     exec(compile(blocks[0], str(README), "exec"), names)
     rates = names["clf"].noise_rates_
     assert rates[1] > rates[0]
+
+
+@pytest.mark.filterwarnings("ignore::alignset.labels.FewReviewedWarning")
+def test_the_page_on_scikit_learn_runs():
+    page = README.parent / "docs/scikit-learn.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 5
+    names: dict = {}
+    before = sklearn.get_config()
+    try:
+        for block in blocks:
+            exec(compile(block, str(page), "exec"), names)
+    finally:
+        sklearn.set_config(**before)
+    assert names["search"].best_params_["method"] != "observed_linear"
+    wrong = names["true"] != names["y"]
+    assert names["doubt"][wrong].mean() > names["doubt"][~wrong].mean()
 
 
 def test_the_readme_has_no_placeholder():
