@@ -43,7 +43,7 @@ def test_what_was_found_is_said(html):
         "Verdict on the reviewed rows: amber",
         "Few rows.",
         "the group would be level with",
-        "with every row weighted by the rows it stands for",
+        "with every reviewed row weighted by the rows of the table that it stands for",
         "The model is told 'sex'.",
         "'pid' was left out.",
         "Left out because some class has too few reviewed rows: 'tiny'.",
@@ -134,7 +134,7 @@ def test_every_metric_is_there_three_ways():
 
 def test_without_probabilities_the_correction_says_what_it_assumes():
     page = model_page(facts(measured=measured(by_design=False), weighted=False)).html()
-    assert "Selection probabilities are not known, so a row stands for" in page
+    assert "Reviewed rows count as drawn at random from the table or" in page
     assert "reviewed rows are treated as drawn at random" in page
 
 

@@ -127,7 +127,8 @@ def _measured(kept: Evaluation, seed: int) -> Measured:
         scores=measure(kept, random_state=seed),
         roc=roc_curves(kept),
         odds=odds_curves(kept),
-        calibration=calibration_curves(kept),
+        calibration=calibration_curves(kept, random_state=seed),
         corrected_method=tips.corrected,
         tipping=tips.groups,
+        n_others=0 if kept.unreviewed is None else len(kept.unreviewed.group),
     )

@@ -28,8 +28,9 @@ class Measured:
     roc: pd.DataFrame
     odds: pd.DataFrame
     calibration: pd.DataFrame
-    corrected_method: str  # recommended when rows are weighted by the rows they stand for
+    corrected_method: str  # recommended by what is estimated for the whole table
     tipping: pd.DataFrame
+    n_others: int = 0  # held-out rows that nobody reviewed
 
 
 @dataclass(frozen=True, eq=False)

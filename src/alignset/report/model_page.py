@@ -26,6 +26,8 @@ WORDS = (
     ("HM", "Harmonic mean of AUROC and AUEOC: high only if both are."),
     ("calibration gap", "Mean predicted probability minus the share that has the label: the "
      "model predicts too much above 0, and too little below 0."),
+    ("worth", "How many reviewed rows would give as short an interval if nothing were known of the "
+     "others; the observed labels of rows nobody reviewed make the difference."),
     ("95 % interval", "A range made by a rule that covers the truth in about 95 of 100 studies "
      "like this one."),
 )  # fmt: skip
@@ -139,17 +141,6 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
         if told
         else "The model is not told the group, though other columns may reveal it."
     )
-    holds = "No rows."
-    if facts.measured is not None:
-        holds = (
-            f"For each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
-            "held-out predictions, without id or features (evaluation.json)."
-        )
-    if ESTIMATORS in m.get("files", {}):
-        holds += (
-            f" {ESTIMATORS} holds a classifier that is not part of alignset; some kinds, such as "
-            "nearest neighbours, keep the rows they were trained on."
-        )
     return [
         ("What it does", f"Estimates the true value of {facts.label!r} ("
          f"{', '.join(map(repr, facts.classes))}) from {len(columns['features'])} columns, and how "
@@ -165,8 +156,27 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
         ("Training", _training(facts)),
         ("Thresholds", "The same for all groups; the model folder does not set one."),
         ("Limits", _limits(facts)),
-        ("What the folder holds about people", holds),
+        ("What the folder holds about people", _holds(facts)),
     ]  # fmt: skip
+
+
+def _holds(facts: ModelFacts) -> str:
+    """Say what the folder keeps of rows."""
+    holds = "No rows."
+    if facts.measured is not None:
+        others = ""
+        if facts.measured.n_others:
+            others = f", and for each of {facts.measured.n_others} others the same but a true label"
+        holds = (
+            f"For each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
+            f"held-out predictions{others}, without id or features (evaluation.json)."
+        )
+    if ESTIMATORS in facts.manifest.get("files", {}):
+        holds += (
+            f" {ESTIMATORS} holds a classifier that is not part of alignset; some kinds, such as "
+            "nearest neighbours, keep the rows they were trained on."
+        )
+    return holds
 
 
 def _training(facts: ModelFacts) -> str:
