@@ -111,7 +111,7 @@ def test_the_manifest_says_where_the_model_comes_from(saved):
     assert manifest["versions"]["alignset"] == alignset.__version__
     assert manifest["network"]["method"]["name"] == "joint"
     assert manifest["network"]["members"] == 1
-    assert manifest["group_thresholds"] is None
+    assert manifest["thresholds"] is None
     assert sorted(p.name for p in saved[0].iterdir()) == sorted(
         [*manifest["files"], "manifest.json"]
     )

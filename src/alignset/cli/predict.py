@@ -16,8 +16,13 @@ from alignset.tables.files import check_output, read_table, write_table
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
 @ask.out_option("Table to write: .csv, .tsv, .parquet or .feather.")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1),
+    help="Probability from which the second of two classes is predicted.  [default: the "
+    "model's, see `alignset threshold`; without one, the more probable class]",
+)  # fmt: skip
 @ask.overwrite_option
-def command(model: Path, table: Path, out: Path, overwrite: bool) -> None:
+def command(model: Path, table: Path, out: Path, threshold: float | None, overwrite: bool) -> None:
     """Predict the true label of every row of TABLE with the model folder MODEL.
 
     TABLE must have the model's columns, in any order; others are ignored. If it also has the
@@ -25,7 +30,7 @@ def command(model: Path, table: Path, out: Path, overwrite: bool) -> None:
     """
     check_output(out, overwrite=overwrite)
     loaded = load_model(model)
-    predictions = predict_table(loaded, read_table(table))
+    predictions = predict_table(loaded, read_table(table), threshold=threshold)
     write_table(predictions.table, out, overwrite=overwrite)
     for note in predictions.notes:
         click.echo(f"note: {note}")

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from alignset.estimator.as_model import as_model
+from alignset.estimator.decide import DecidingMixin
 from alignset.estimator.inputs import (
     check_device,
     check_groups_are_few,
@@ -39,7 +40,7 @@ from alignset.rows.merge import check_weights
 from alignset.rows.selection import HOW, check_probability
 
 
-class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn from noisy labels, some of which have been reviewed.
 
     The fit does not depend on the order of the rows, and a row of weight 3 counts as three copies:
@@ -106,6 +107,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     search_results_ : dict
         Of a method, "config", "score", "epochs" (means over folds) and "rank" of every config
         tried, and "averaged": whether it is part of the model.
+    thresholds_ : ThresholdChoice or None
+        What :meth:`choose_threshold` chose; by default the most probable class is predicted.
     n_features_in_ : int
 
     Examples
@@ -283,7 +286,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rates = noise_rates_of(rows, division, given.groups)
         self.classes_, self.groups_, self.noise_rates_ = classes, group_names[used], rates
         self.search_results_, self.method_ = found.search, found.method
-        self.candidates_ = found.candidates
+        self.candidates_, self.thresholds_ = found.candidates, None
         self._scale, self._model, self._encoder = scale, found.model, encoder
         return self
 
@@ -295,15 +298,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self._scale(X)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, groups: Any = None) -> NDArray[np.float64]:
         """Return the probability of each true class, (n, K), in the order of ``classes_``."""
+        del groups
         rows = self._rows(X)  # first, because it raises NotFittedError
         return np.asarray(self._model.probability(rows))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable true class of each row."""
-        prob = self.predict_proba(X)
-        return np.asarray(self.classes_[prob.argmax(1)])
 
     def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""

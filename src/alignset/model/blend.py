@@ -41,8 +41,8 @@ class BlendModel:
     blended: Blended
     scale: Scale
 
-    schema = 3
-    """Which version of the folder can hold it."""
+    kind, schema = NAME, 3
+    """What a folder calls it, and which version of the folder can hold it."""
 
     @property
     def members(self) -> int:

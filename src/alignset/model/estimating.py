@@ -119,12 +119,8 @@ class HeldOutRows:
         if of_class is not None:
             y, known = (y == of_class).astype(np.int64), ~np.isnan(true)
             true = np.where(known, (true == of_class).astype(np.float64), np.nan)
-        options: dict[str, Any] = {
-            "threshold": threshold,
-            "finite": finite,
-            "random_state": random_state,
-        }
-        options |= self.design
+        options = {**self.design, "threshold": threshold, "finite": finite}
+        options["random_state"] = random_state
         if groups or cells is not None:
             options["groups"] = self.names if cells is None else cells
         score = one(self.score(name))

@@ -11,11 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
+from alignset.evaluate import ThresholdChoice
 from alignset.labels import encode_known
 from alignset.learners.table import Candidates
 from alignset.model.blend import BlendModel
 from alignset.model.evaluation import Evaluation
 from alignset.model.network import Network
+from alignset.model.thresholds import decide
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import Matrix, Preprocessing
 
@@ -39,7 +41,9 @@ class Model:
     manifest : dict
         Everything the model folder says about itself: data, versions, comparison, noise rates.
     evaluation : Evaluation or None
-        What cross-fitted models predicted for reviewed rows, for a report.
+        What cross-fitted models predicted for rows they did not see, for a report.
+    thresholds : ThresholdChoice or None
+        What decides between two classes; without, the more probable one is predicted.
 
     Examples
     --------
@@ -59,6 +63,7 @@ class Model:
     columns: Columns
     manifest: dict[str, Any]
     evaluation: Evaluation | None = None
+    thresholds: ThresholdChoice | None = None
 
     @property
     def network(self) -> Network | BlendModel:
@@ -81,9 +86,21 @@ class Model:
         """Probability of each true class (n, K), in the order of ``classes``."""
         return np.concatenate([self.predictor.probability(X) for X, _ in self._blocks(frame)])
 
-    def predict(self, frame: Any) -> NDArray[Any]:
-        """Return the most probable true class of each row."""
-        return np.asarray(self.classes[self.predict_proba(frame).argmax(1)])
+    def predict(self, frame: Any, groups: Any = None) -> NDArray[Any]:
+        """Return the most probable true class of each row, or what ``thresholds`` decides.
+
+        Groups are read from the table where it has the model's group columns.
+        """
+        groups = self.groups_of(frame) if groups is None else groups
+        codes = decide(self.predict_proba(frame), self.thresholds, groups)
+        return np.asarray(self.classes[codes])
+
+    def groups_of(self, frame: Any) -> NDArray[Any] | None:
+        """Return the group columns of a table (n, m); None if it has not got them all."""
+        names = list(self.columns.groups)
+        if not names or not isinstance(frame, pd.DataFrame) or not set(names) <= set(frame):
+            return None
+        return frame[names].to_numpy(object)
 
     def score(self, frame: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions for labels ``y``, as scikit-learn's score does."""

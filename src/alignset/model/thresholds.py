@@ -1,0 +1,105 @@
+"""The threshold of a model: how it is written to a folder, and what it decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alignset.evaluate import Estimate, ThresholdChoice
+from alignset.labels import encode_groups
+
+NUMBERS = ("estimate", "low", "high", "worth")
+
+
+def thresholds_to_data(found: ThresholdChoice) -> dict[str, Any]:
+    """Return plain data that JSON can hold."""
+    return {
+        "target": found.target,
+        "value": found.value,
+        "threshold": found.threshold,
+        "by_group": {str(name): cut for name, cut in found.by_group.items()},
+        "rates": {name: _rate_to_data(one) for name, one in found.rates.items()},
+        "notes": list(found.notes),
+    }
+
+
+def _rate_to_data(one: Estimate) -> dict[str, Any]:
+    numbers = ((name, getattr(one, name)) for name in NUMBERS)
+    known = {name: None if math.isnan(value) else value for name, value in numbers}
+    groups = {str(name): _rate_to_data(part) for name, part in one.by_group.items()}
+    return {**known, "rows": one.rows, "reviewed": one.reviewed, "by_group": groups}
+
+
+def thresholds_from_data(data: Any) -> ThresholdChoice:
+    """Read what :func:`thresholds_to_data` returned, or raise ValueError."""
+    try:
+        rates = {str(m): _rate(str(m), "all", one) for m, one in data["rates"].items()}
+        found = ThresholdChoice(
+            str(data["target"]),
+            float(data["value"]),
+            float(data["threshold"]),
+            {str(name): float(cut) for name, cut in data["by_group"].items()},
+            rates,
+            tuple(map(str, data["notes"])),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"its thresholds are not what alignset writes ({error!r})") from None
+    if not all(map(math.isfinite, (found.threshold, *found.by_group.values()))):
+        raise ValueError("its thresholds are not finite")
+    return found
+
+
+def _rate(metric: str, group: str, data: Any) -> Estimate:
+    middle, low, high, worth = (
+        math.nan if data[name] is None else float(data[name]) for name in NUMBERS
+    )
+    parts = {str(g): _rate(metric, str(g), one) for g, one in data["by_group"].items()}
+    rows, reviewed = int(data["rows"]), int(data["reviewed"])
+    return Estimate(metric, group, middle, low, high, rows, reviewed, worth).with_groups(parts)
+
+
+def decide(
+    probability: NDArray[np.float64],
+    found: ThresholdChoice | None,
+    groups: Any = None,
+) -> NDArray[np.int64]:
+    """Return the code of the class that each row (n, K) is given.
+
+    Without a threshold that is the most probable class; with one it is the second of two, if its
+    probability reaches the threshold.
+
+    Examples
+    --------
+    >>> decide(np.array([[0.7, 0.3]]), ThresholdChoice("tpr", 0.9, 0.2))
+    array([1])
+    """
+    if found is None:
+        return np.asarray(probability.argmax(1))
+    cut = np.full(len(probability), found.threshold)
+    if found.by_group:
+        cut = found.of(group_names(groups, len(probability)))
+    return np.asarray((probability[:, 1] >= cut).astype(np.int64))
+
+
+def group_names(groups: Any, n: int) -> Sequence[Any]:
+    """Return the name of each row's group; several columns are intersected."""
+    if groups is None:
+        raise ValueError(
+            "the thresholds differ between groups, so the group of each row must be known; pass "
+            "groups=, or a table with the group columns."
+        )
+    names, codes = encode_groups(groups, n)
+    return list(names[codes])
+
+
+def check_two_classes(n_classes: int) -> None:
+    """Refuse thresholds for models of more than two classes."""
+    if n_classes != 2:
+        raise ValueError(
+            f"a threshold decides between two classes, and the model has {n_classes}; use its "
+            "probabilities."
+        )
