@@ -34,6 +34,20 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
+class Decisions:
+    """What deciding by a threshold does; the curve is as in ``alignset.model.decisions``."""
+
+    target: str
+    value: float
+    threshold: float
+    by_group: Mapping[str, float]
+    positive: str  # the class that is predicted from the threshold
+    rows: Sequence[Mapping[str, Any]]  # group, threshold, reviewed, worth, and rates as triples
+    curve: pd.DataFrame
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class ModelFacts:
     """Everything that goes into a report on a model."""
 
@@ -44,6 +58,7 @@ class ModelFacts:
     level: pd.DataFrame  # as alignset.fitting.tipping.level_rates returns it
     titles: Mapping[str, str]  # method -> its title
     measured: Measured | None = None  # None if models could not be compared
+    decisions: Decisions | None = None  # None for other than two classes, too
     verdict: ReviewVerdict | None = None  # on the reviewed rows of a table
     cautions: Sequence[str] = ()  # what its audit notes
     doubtful: pd.DataFrame | None = None  # id, observed label, confidence, columns asked for

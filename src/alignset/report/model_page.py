@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from alignset.model.foreign import ESTIMATORS
+from alignset.report.model_decisions import decisions, threshold_card
 from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.model_labels import labels, tipping_points
 from alignset.report.model_quality import comparison, made_of, quality
@@ -26,6 +27,8 @@ WORDS = (
     ("HM", "Harmonic mean of AUROC and AUEOC: high only if both are."),
     ("calibration gap", "Mean predicted probability minus the share that has the label: the "
      "model predicts too much above 0, and too little below 0."),
+    ("net benefit", "True alarms per row, less false alarms per row times the odds of the "
+     "threshold probability: what a false alarm costs, measured in found cases."),
     ("worth", "How many reviewed rows would give as short an interval if nothing were known of the "
      "others; the observed labels of rows nobody reviewed make the difference."),
     ("95 % interval", "A range made by a rule that covers the truth in about 95 of 100 studies "
@@ -46,7 +49,7 @@ def model_page(facts: ModelFacts) -> Page:
         Section("At a glance", [Tiles(_tiles(facts)), Prose(said)]),
         labels(facts),
         quality(facts),
-        *filter(None, [made_of(facts)]),
+        *filter(None, [decisions(facts), made_of(facts)]),
         comparison(facts),
         tipping_points(facts),
         Section("Model card", [FactList(_card(facts)), columns]),
@@ -154,7 +157,7 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
          f"{rows.get('reviewed', 'unknown')} are reviewed, in column {columns['truth']!r}."),
         ("Groups", f"By {several}: {', '.join(map(repr, m['groups']))}. {knows}"),
         ("Training", _training(facts)),
-        ("Thresholds", "The same for all groups; the model folder does not set one."),
+        ("Thresholds", threshold_card(facts)),
         ("Limits", _limits(facts)),
         ("What the folder holds about people", _holds(facts)),
     ]  # fmt: skip
