@@ -129,7 +129,7 @@ def _from_table(model: Model, path: Path) -> dict[str, Any]:
     groups = model.groups_of(frame)
     true = targets.labels.y_true.astype(np.float64)
     return {
-        "y_score": model.predict_proba(frame)[:, 1],
+        "y_score": model.predict_proba(frame, groups)[:, 1],
         "y": targets.labels.y_seen,
         "y_true": np.where(targets.reviewed, true, np.nan),
         "groups": groups,

@@ -32,7 +32,7 @@ def as_model(clf: NoisyLabelClassifier) -> Model:
     found = predictor_of(clf)
     return Model(
         found, matrix, clf.classes_, clf.groups_, Columns("y", matrix.columns), known,
-        thresholds=clf.thresholds_,
+        thresholds=clf.thresholds_, recalibration=clf.recalibration_,
     )  # fmt: skip
 
 

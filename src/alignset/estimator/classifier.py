@@ -32,6 +32,7 @@ from alignset.estimator.warn import warn_of_gaps
 from alignset.labels import EncodedLabels, encode_groups, encode_labels
 from alignset.learners import Blend
 from alignset.model.folder import save_model
+from alignset.model.recalibration import recalibrate
 from alignset.progress import progress_bar
 from alignset.rows import Part
 from alignset.rows.divide import Division, find_distinct
@@ -109,6 +110,9 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
         tried, and "averaged": whether it is part of the model.
     thresholds_ : ThresholdChoice or None
         What :meth:`choose_threshold` chose; by default the most probable class is predicted.
+    recalibration_ : GroupCalibration or None
+        Slope and intercepts for groups whose probabilities were off by more than chance on
+        reviewed rows that the model had not seen; None if there are none.
     n_features_in_ : int
 
     Examples
@@ -287,6 +291,7 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
         self.classes_, self.groups_, self.noise_rates_ = classes, group_names[used], rates
         self.search_results_, self.method_ = found.search, found.method
         self.candidates_, self.thresholds_ = found.candidates, None
+        self.recalibration_ = found.recalibration
         self._scale, self._model, self._encoder = scale, found.model, encoder
         return self
 
@@ -299,10 +304,13 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
         return self._scale(X)
 
     def predict_proba(self, X: Any, groups: Any = None) -> NDArray[np.float64]:
-        """Return the probability of each true class, (n, K), in the order of ``classes_``."""
-        del groups
+        """Return the probability of each true class, (n, K), in the order of ``classes_``.
+
+        With ``groups``, as in fit, probabilities of groups in ``recalibration_`` are recalibrated.
+        """
         rows = self._rows(X)  # first, because it raises NotFittedError
-        return np.asarray(self._model.probability(rows))
+        found = np.asarray(self._model.probability(rows))
+        return recalibrate(found, self.recalibration_, self.groups_, groups)
 
     def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""

@@ -102,6 +102,8 @@ def fit_table(
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
+    if clf.recalibration_ is not None:
+        said += clf.recalibration_.told(clf.groups_.tolist())
     notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
     known = {
         **(about or {}),
@@ -110,7 +112,10 @@ def fit_table(
         "comparison": comparison,
         "notes": notes,
     }
-    model = Model(predictor_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept)
+    model = Model(
+        predictor_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept,
+        recalibration=clf.recalibration_,
+    )  # fmt: skip
     return Fitted(model, comparison, notes)
 
 

@@ -114,7 +114,8 @@ def score_held_out(
             clf = fit_estimator(settings.estimator(method), X, targets, train)  # told at the end
         more_doubt[part] = _more_doubt(clf, X_held, targets, held)
         said = _plain_scores(X, X_held, targets, train, settings, step)
-        for name, score in {**said, method: clf.predict_proba(X_held)}.items():
+        groups = targets.group_names[targets.group[held]]
+        for name, score in {**said, method: clf.predict_proba(X_held, groups)}.items():
             scores[name][held] = score
     known = ~np.isnan(more_doubt)
     mean = np.where(known, more_doubt, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)

@@ -53,7 +53,8 @@ def predict_table(
     >>> predict_table(model, frame).table.columns.tolist()
     ['prediction', 'p_0', 'p_1']
     """
-    probability = model.predict_proba(frame)
+    groups = model.groups_of(frame)
+    probability = model.predict_proba(frame, groups)
     columns, out = model.columns, {}
     if columns.id is not None and columns.id in frame:
         out[columns.id] = frame[columns.id].to_numpy()
@@ -61,12 +62,15 @@ def predict_table(
     if threshold is not None:
         check_two_classes(len(model.classes))
         chosen = ThresholdChoice("given", threshold, threshold)
-    out["prediction"] = model.classes[decide(probability, chosen, model.groups_of(frame))]
+    out["prediction"] = model.classes[decide(probability, chosen, groups)]
     for code, name in enumerate(model.classes.tolist()):
         out[f"p_{name}"] = probability[:, code]
     if columns.label in frame and not frame[columns.label].isna().any():
         out["label_confidence"] = model.label_confidence(frame, frame[columns.label])
     notes = (*_notes(model, frame), *_decided(model, frame, chosen))
+    if model.recalibration is not None and groups is None:
+        names = " and ".join(map(repr, model.columns.groups)) or "its groups"
+        notes += (f"the table lacks {names}, so probabilities are not recalibrated by group.",)
     return Predictions(pd.DataFrame(out), notes)
 
 
