@@ -114,6 +114,34 @@ def test_groups_have_thresholds_of_their_own(folder, tmp_path, capsys):
     assert json.loads(props["thresholds"])["by_group"] == told["by_group"]
 
 
+def test_the_class_to_find_is_the_rarest_or_the_one_asked_for(folder, tmp_path, capsys):
+    code, out, _ = run(capsys, "threshold", folder, "--target", "tpr=0.9", "--positive", "no")
+    assert (code, "'no' is predicted from the threshold" in out) == (0, True)
+    model = load_model(folder)
+    assert model.thresholds.of_class == 0
+    new = table(seed=3)
+    p = model.predict_proba(new)
+    np.testing.assert_array_equal(model.predict(new) == "no", p[:, 0] >= model.thresholds.threshold)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    predict = "predict", folder, tmp_path / "new.csv", "-o", tmp_path / "p.csv", "--overwrite"
+    for words, column in (((), "p_no"), (("--positive", "yes"), "p_yes")):
+        assert run(capsys, *predict, "--threshold", "0.7", *words)[0] == 0
+        told = read_table(tmp_path / "p.csv")
+        said = column.removeprefix("p_")
+        np.testing.assert_array_equal(told["prediction"] == said, told[column] >= 0.7)
+    code, _, err = run(capsys, *predict, "--positive", "yes")
+    assert (code, "--positive needs --threshold" in err) == (2, True)
+    code, _, err = run(capsys, "threshold", folder, "--target", "tpr=0.9", "--positive", "maybe")
+    assert (code, "there is no class 'maybe'; the model knows 'no', 'yes'" in err) == (1, True)
+    other = table(seed=9)
+    swap = {"yes": "no", "no": "yes"}
+    other["reviewed"] = other["reviewed"].map(swap)
+    other.to_csv(tmp_path / "other.csv", index=False)
+    words = "threshold", folder, tmp_path / "other.csv", "--target", "flagged=0.2", "--dry-run"
+    code, out, _ = run(capsys, *words)
+    assert (code, "'no' is predicted from the threshold" in out) == (0, True)
+
+
 def test_rows_of_another_table_can_choose(folder, made, tmp_path, capsys):
     table(seed=9).to_csv(tmp_path / "other.csv", index=False)
     code, out, err = run(

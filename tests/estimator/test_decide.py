@@ -73,6 +73,15 @@ def test_other_rows_are_scored_as_they_are(fitted):
     assert 0 < fitted.thresholds_.threshold < 1
 
 
+def test_the_first_class_can_be_the_one_to_find(fitted):
+    X, y, known, _, _ = data()
+    fitted.choose_threshold("flagged", 0.3, X, y, y_true=known, pos_label=0)
+    assert fitted.thresholds_.of_class == 0
+    assert (fitted.predict(X) == 0).mean() == pytest.approx(0.3, abs=0.06)
+    with pytest.raises(ValueError, match="there is no class 7; the model knows '0', '1'"):
+        fitted.choose_threshold("flagged", 0.3, X, y, y_true=known, pos_label=7)
+
+
 def test_a_new_fit_forgets_the_threshold():
     X, y, known, _, _ = data(n=200, reviewed=80)
     clf = NoisyLabelClassifier("both_linear", random_state=0, n_jobs=1).fit(X, y, y_true=known)

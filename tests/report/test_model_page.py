@@ -257,7 +257,7 @@ def test_what_a_threshold_does_is_shown(html):
     assert "0.50 (0.40 to 0.60)" in text
     assert "worth 310 for sensitivity" in text
     chosen = ThresholdChoice("tpr", 0.9, 0.25)
-    known = {"target": "tpr", "value": 0.9, "threshold": 0.25, "by_group": {}}
+    known = {"target": "tpr", "value": 0.9, "threshold": 0.25, "by_group": {}, "of_class": 1}
     page = model_page(
         facts(
             decisions=decisions(chosen=chosen),
@@ -268,7 +268,7 @@ def test_what_a_threshold_does_is_shown(html):
     assert "from a probability of 0.25. This was chosen to find at least 90 % of the rows" in (
         text.replace("\u00a0", " ")
     )
-    assert "0.25 for all groups; chosen for tpr 0.9." in text
+    assert "'yes' from 0.25 for all groups; chosen for tpr 0.9." in text
     none = model_page(facts(decisions=None)).html()
     assert "What its decisions would be" not in none
 

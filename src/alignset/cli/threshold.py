@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,16 @@ import pandas as pd
 from alignset.cli import review_options as ask
 from alignset.evaluate import ThresholdChoice, choose_threshold
 from alignset.evaluate.thresholds import TARGETS
+from alignset.model.decisions import rarest
 from alignset.model.estimating import HeldOutRows
 from alignset.model.fitted import Model
 from alignset.model.folder import load_model, store_thresholds
-from alignset.model.thresholds import check_two_classes, thresholds_to_data
+from alignset.model.thresholds import (
+    against_rest,
+    check_two_classes,
+    class_code,
+    thresholds_to_data,
+)
 from alignset.tables.files import check_columns, hash_file, in_thousands, read_table
 from alignset.tables.targets import read_targets
 
@@ -48,6 +55,9 @@ def parse_target(_context: Any, _option: Any, text: str | None) -> tuple[str, fl
     "negatives), flagged=0.05 (flag at most 5 %), equalized_odds=0.05 (TPR and FPR of groups at "
     "most 0.05 apart), net_benefit=0.2 (best if a false alarm costs what 20 % risk is worth).",
 )  # fmt: skip
+@click.option(
+    "--positive", metavar="CLASS", help="The class to find.  [default: the rarest true one]"
+)
 @click.option("--per-group", is_flag=True, help="Choose a threshold for each group.")
 @click.option("--clear", is_flag=True, help="Take the thresholds out of the folder instead.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be chosen.")
@@ -58,6 +68,7 @@ def command(
     model: Path,
     table: Path | None,
     target: tuple[str, float] | None,
+    positive: str | None,
     per_group: bool,
     clear: bool,
     dry_run: bool,
@@ -65,7 +76,7 @@ def command(
     as_json: bool,
     random_state: int,
 ) -> None:
-    """Choose the threshold from which MODEL predicts the second of its two classes.
+    """Choose the probability from which MODEL predicts the class to find, one of two.
 
     By default from the predictions that the folder keeps: for rows of the training table, by models
     that had not seen them. With TABLE, from its rows, which must be others, some of them reviewed.
@@ -82,10 +93,10 @@ def command(
         click.echo(f"{model}: predicts the more probable class")
         return
     assert target is not None
-    check_two_classes(len(loaded.classes))
-    rows = _kept(loaded) if table is None else _from_table(loaded, table)
+    rows = _kept(loaded, positive) if table is None else _from_table(loaded, table, positive)
+    of_class = rows.pop("of_class")
     rows |= {"per_group": per_group, "level": level, "random_state": random_state}
-    found = choose_threshold(target[0], target[1], **rows)
+    found = replace(choose_threshold(target[0], target[1], **rows), of_class=of_class)
     if not dry_run:
         store_thresholds(model, found)
     if as_json:
@@ -94,8 +105,9 @@ def command(
         _print(found, loaded, model, dry_run)
 
 
-def _kept(model: Model) -> dict[str, Any]:
-    """Return the rows that the folder keeps."""
+def _kept(model: Model, positive: str | None) -> dict[str, Any]:
+    """Return the rows that the folder keeps, and the class to find."""
+    check_two_classes(len(model.classes))
     kept = model.evaluation
     if kept is None:
         raise ValueError(
@@ -103,18 +115,19 @@ def _kept(model: Model) -> dict[str, Any]:
             "written by `alignset fit`; pass a TABLE of other rows, some of them reviewed."
         )
     rows = HeldOutRows(kept)
-    several = len(kept.groups) > 1
+    several, of_class = len(kept.groups) > 1, class_code(model.classes, positive, rarest(kept))
     return {
-        "y_score": rows.score(kept.asked)[:, 1],
-        "y": rows.observed,
-        "y_true": rows.true,
+        "of_class": of_class,
+        "y_score": rows.score(kept.asked)[:, of_class],
+        **against_rest(rows.observed, rows.true, of_class),
         "groups": rows.names if several else None,
         **rows.design,
     }
 
 
-def _from_table(model: Model, path: Path) -> dict[str, Any]:
-    """Return the rows of a table that the model was not trained on."""
+def _from_table(model: Model, path: Path, positive: str | None) -> dict[str, Any]:
+    """Return the rows of a table that the model was not trained on, and the class to find."""
+    check_two_classes(len(model.classes))
     if hash_file(path) == (model.manifest.get("data") or {}).get("sha256"):
         raise ValueError(
             f"{path.name} is the table that the model was trained on, and knows too well; leave it "
@@ -127,11 +140,14 @@ def _from_table(model: Model, path: Path) -> dict[str, Any]:
         raise ValueError(f"no row of {path.name} is reviewed: it needs true labels.")
     targets = read_targets(frame, model.columns)
     groups = model.groups_of(frame)
-    true = targets.labels.y_true.astype(np.float64)
+    known = targets.labels.y_true
+    rare = int(np.bincount(known[targets.reviewed], minlength=2)[::-1].argmin() == 0)
+    of_class = class_code(model.classes, positive, rare)
+    true = np.where(targets.reviewed, known.astype(np.float64), np.nan)
     return {
-        "y_score": model.predict_proba(frame, groups)[:, 1],
-        "y": targets.labels.y_seen,
-        "y_true": np.where(targets.reviewed, true, np.nan),
+        "of_class": of_class,
+        "y_score": model.predict_proba(frame, groups)[:, of_class],
+        **against_rest(targets.labels.y_seen, true, of_class),
         "groups": groups,
         "review_probability": targets.probability if targets.by_design else None,
     }
@@ -149,10 +165,10 @@ def _print(found: ThresholdChoice, loaded: Model, folder: Path, dry_run: bool) -
     flagged = (100 * column for column in _columns(frame, "flagged"))
     shown["flagged"] = [_told(a, b, c, digits=1) for a, b, c in zip(*flagged, strict=True)]
     ask.print_grid(shown, TITLES)
-    tpr = rates["tpr"]
+    tpr, name = rates["tpr"], str(loaded.classes[found.of_class])
     ask.say(
         f"reviewed {in_thousands(tpr.reviewed)}, worth {in_thousands(tpr.worth)} for sensitivity; "
-        f"{tpr.level:.0%} intervals; {loaded.classes[1]!r} is predicted from the threshold"
+        f"{tpr.level:.0%} intervals; {name!r} is predicted from the threshold"
     )
     for note in found.notes:
         ask.say(f"note: {note}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alignset.evaluate import ThresholdChoice, choose_threshold
 from alignset.labels import EncodedLabels, encode_groups, encode_labels, is_missing
-from alignset.model.thresholds import check_two_classes, decide
+from alignset.model.thresholds import against_rest, class_code, decide
 from alignset.rows.folds import assign_folds, review_strata
 
 
@@ -41,6 +42,7 @@ class DecidingMixin:
         y_true: Any,
         groups: Any = None,
         per_group: bool = False,
+        pos_label: Any = None,
         review_probability: Any = None,
         units: Any = None,
         cv: int | None = 3,
@@ -56,6 +58,8 @@ class DecidingMixin:
             As for :meth:`fit`.
         per_group : bool, default=False
             Choose a threshold for each group; predict then needs groups, too.
+        pos_label : label, optional
+            The class to find; by default the second of ``classes_``.
         cv : int or None, default=3
             The rows are those of the fit: score them in so many folds, each by a copy of this
             classifier that is fitted to the others. None: they are other rows, and are scored as
@@ -69,18 +73,21 @@ class DecidingMixin:
             intervals, overall and by group.
         """
         check_is_fitted(self)
-        check_two_classes(len(self.classes_))  # type: ignore[attr-defined]
+        k = class_code(self.classes_, pos_label, 1)  # type: ignore[attr-defined]
         labels = encode_labels(y, y_true)
         if cv is None:
-            score = self.predict_proba(X, groups)[:, 1]  # type: ignore[attr-defined]
+            score = self.predict_proba(X, groups)[:, k]  # type: ignore[attr-defined]
         else:
             options = {"y_true": y_true, "groups": groups, "units": units}
             options["review_probability"] = review_probability
-            score = _crossed(self, X, y, labels, options, cv, random_state)
-        self.thresholds_ = choose_threshold(
-            target, value, score, y, y_true, groups=groups, per_group=per_group,
-            review_probability=_known(review_probability, labels), random_state=random_state,
+            score = _crossed(self, X, y, labels, options, cv, random_state)[:, k]
+        true = np.where(labels.reviewed, labels.y_true.astype(np.float64), np.nan)
+        found = choose_threshold(
+            target, value, score, **against_rest(labels.y_seen, true, k), groups=groups,
+            per_group=per_group, review_probability=_known(review_probability, labels),
+            random_state=random_state,
         )  # fmt: skip
+        self.thresholds_ = replace(found, of_class=k)
         return self
 
 
@@ -108,7 +115,7 @@ def _crossed(
     others = reviewed.max(initial=0) + 1 + 2 * group + labels.y_seen
     unit = None if options["units"] is None else encode_groups(options["units"], n)[1]
     fold = assign_folds(np.where(reviewed >= 0, reviewed, others), n_folds, seed, unit)
-    score = np.empty(n)
+    score = np.empty((n, 2))
     for part in range(n_folds):
         train, held = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
         given = {name: _take(values, train) for name, values in options.items()}
@@ -119,7 +126,7 @@ def _crossed(
             raise ValueError(
                 f"one of the {n_folds} folds has rows of one class only; pass fewer folds as cv."
             )
-        score[held] = found[:, 1]
+        score[held] = found
     return score
 
 

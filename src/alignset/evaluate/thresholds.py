@@ -52,6 +52,8 @@ class ThresholdChoice:
     rates : mapping from str to Estimate
         TPR, FPR, PPV, NPV and share flagged at the threshold, overall and by group.
     notes : tuple of str
+    of_class : int
+        Code of the class that is predicted from the threshold, 0 or 1.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class ThresholdChoice:
     by_group: Mapping[Any, float] = field(default_factory=dict)
     rates: Mapping[str, Estimate] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    of_class: int = 1
 
     def of(self, groups: Any) -> Floats:
         """Return the threshold of each row (n,), given the group of each."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from alignset.evaluate import ThresholdChoice
 from alignset.model.fitted import Model
-from alignset.model.thresholds import check_two_classes, decide, group_names
+from alignset.model.thresholds import class_code, decide, group_names
 from alignset.tables.preprocess import Matrix
 
 SHOWN = 3
@@ -28,7 +28,11 @@ class Predictions:
 
 
 def predict_table(
-    model: Model, frame: pd.DataFrame, *, threshold: float | None = None
+    model: Model,
+    frame: pd.DataFrame,
+    *,
+    threshold: float | None = None,
+    positive: str | None = None,
 ) -> Predictions:
     """Predict the true label of every row.
 
@@ -39,8 +43,10 @@ def predict_table(
         With the model's feature columns, in any order; others are ignored. A missing column is an
         error; a level that was never seen counts as "other".
     threshold : float, optional
-        Predict the second of two classes if its probability reaches this; by default, the model's
-        own thresholds if it has any, else the more probable class.
+        Predict one of two classes, ``positive``, if its probability reaches this; by default, the
+        model's own thresholds decide if it has any, else the more probable class.
+    positive : str, optional
+        By default the class that the model's threshold is of, else the second.
 
     Examples
     --------
@@ -60,8 +66,8 @@ def predict_table(
         out[columns.id] = frame[columns.id].to_numpy()
     chosen = model.thresholds
     if threshold is not None:
-        check_two_classes(len(model.classes))
-        chosen = ThresholdChoice("given", threshold, threshold)
+        of_class = class_code(model.classes, positive, 1 if chosen is None else chosen.of_class)
+        chosen = ThresholdChoice("given", threshold, threshold, of_class=of_class)
     out["prediction"] = model.classes[decide(probability, chosen, groups)]
     for code, name in enumerate(model.classes.tolist()):
         out[f"p_{name}"] = probability[:, code]
@@ -78,7 +84,7 @@ def _decided(model: Model, frame: pd.DataFrame, chosen: ThresholdChoice | None) 
     """Say what decided, and which groups have no threshold of their own."""
     if chosen is None:
         return ()
-    what = repr(str(model.classes[1]))
+    what = repr(str(model.classes[chosen.of_class]))
     if not chosen.by_group:
         return (f"{what} is predicted from a probability of {chosen.threshold:.4g}.",)
     told = ", ".join(f"{cut:.4g} in group {name!r}" for name, cut in chosen.by_group.items())

@@ -24,6 +24,7 @@ def thresholds_to_data(found: ThresholdChoice) -> dict[str, Any]:
         "by_group": {str(name): cut for name, cut in found.by_group.items()},
         "rates": {name: _rate_to_data(one) for name, one in found.rates.items()},
         "notes": list(found.notes),
+        "of_class": found.of_class,
     }
 
 
@@ -45,11 +46,14 @@ def thresholds_from_data(data: Any) -> ThresholdChoice:
             {str(name): float(cut) for name, cut in data["by_group"].items()},
             rates,
             tuple(map(str, data["notes"])),
+            int(data["of_class"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"its thresholds are not what alignset writes ({error!r})") from None
     if not all(map(math.isfinite, (found.threshold, *found.by_group.values()))):
         raise ValueError("its thresholds are not finite")
+    if found.of_class not in (0, 1):
+        raise ValueError("its thresholds are of a class that is not there")
     return found
 
 
@@ -69,8 +73,8 @@ def decide(
 ) -> NDArray[np.int64]:
     """Return the code of the class that each row (n, K) is given.
 
-    Without a threshold that is the most probable class; with one it is the second of two, if its
-    probability reaches the threshold.
+    Without a threshold that is the most probable class; with one it is the class that the
+    threshold is of, if its probability reaches it, else the other.
 
     Examples
     --------
@@ -82,7 +86,19 @@ def decide(
     cut = np.full(len(probability), found.threshold)
     if found.by_group:
         cut = found.of(group_names(groups, len(probability)))
-    return np.asarray((probability[:, 1] >= cut).astype(np.int64))
+    reached = probability[:, found.of_class] >= cut
+    return np.where(reached, found.of_class, 1 - found.of_class).astype(np.int64)
+
+
+def against_rest(
+    observed: NDArray[np.int64], true: NDArray[np.float64], of_class: int
+) -> dict[str, NDArray[Any]]:
+    """Return labels that are 1 where a row is of the class, as the estimator takes them."""
+    hit = (true == of_class).astype(np.float64)
+    return {
+        "y": (observed == of_class).astype(np.int64),
+        "y_true": np.where(np.isnan(true), np.nan, hit),
+    }
 
 
 def group_names(groups: Any, n: int) -> Sequence[Any]:
@@ -94,6 +110,19 @@ def group_names(groups: Any, n: int) -> Sequence[Any]:
         )
     names, codes = encode_groups(groups, n)
     return list(names[codes])
+
+
+def class_code(classes: NDArray[Any], name: Any, default: int) -> int:
+    """Return the code of the class to seek, one of two, by its name."""
+    check_two_classes(len(classes))
+    names = [str(each) for each in classes.tolist()]
+    if name is None:
+        return default
+    if str(name) not in names:
+        raise ValueError(
+            f"there is no class {name!r}; the model knows {', '.join(map(repr, names))}."
+        )
+    return names.index(str(name))
 
 
 def check_two_classes(n_classes: int) -> None:

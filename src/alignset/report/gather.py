@@ -141,8 +141,9 @@ def _decisions(model: Model, seed: int) -> Decisions | None:
         known = {"group": str(name), "threshold": row["threshold"], "reviewed": tpr.reviewed}
         rows.append({**known, "worth": tpr.worth, **rates})
     return Decisions(
-        found.target, found.value, found.threshold, dict(found.by_group), kept.classes[1], rows,
-        decision_curve(kept, random_state=seed), found.notes,
+        found.target, found.value, found.threshold, dict(found.by_group),
+        kept.classes[found.of_class], rows,
+        decision_curve(kept, of_class=found.of_class, random_state=seed), found.notes,
     )  # fmt: skip
 
 

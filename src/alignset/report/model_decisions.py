@@ -44,7 +44,8 @@ def threshold_card(facts: ModelFacts) -> str:
         return "The model folder sets none: the more probable class is predicted."
     cuts = ", ".join(f"{cut:.4g} in {name!r}" for name, cut in known["by_group"].items())
     told = cuts or f"{known['threshold']:.4g} for all groups"
-    return f"{told}; chosen for {known['target']} {known['value']:g}."
+    what = repr(facts.classes[known["of_class"]])
+    return f"{what} from {told}; chosen for {known['target']} {known['value']:g}."
 
 
 def _which(found: Decisions) -> str:
