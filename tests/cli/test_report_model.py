@@ -75,7 +75,7 @@ def test_a_model_and_its_table_become_one_file_and_the_same_bytes_again(
 ):
     out, again = tmp_path / "report.html", tmp_path / "again.html"
     code, said, err = run(capsys, folder, "--table", table, "-o", out)
-    assert (code, said, err) == (0, f"{out}: 8 sections, 10 figures\n", "")
+    assert (code, said, err) == (0, f"{out}: 9 sections, 11 figures\n", "")
     assert run(capsys, folder, "--table", table, "-o", again)[0] == 0
     assert out.read_bytes() == again.read_bytes()
     html = out.read_text(encoding="utf-8")

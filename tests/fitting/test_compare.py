@@ -8,7 +8,7 @@ from fitting.kept import kept
 from fitting.test_fit import QUICK, chosen, fit, table
 from sklearn.metrics import log_loss, recall_score, roc_auc_score
 
-from alignset.fitting.compare import compare, recommend
+from alignset.fitting.compare import compare
 from alignset.fitting.held_out import Settings
 from alignset.fitting.judge import Judge
 from alignset.fitting.plain import PLAIN
@@ -126,27 +126,28 @@ def test_measures_are_those_of_scikit_learn():
     found = kept(n=300)
     rare = replace(found, true=np.where(np.arange(300) % 3, 0, found.true))
     for weight in (None, rare.weight):
-        judge = Judge(rare, weight, 20, 0, threshold=0.6)
+        own = rare if weight is not None else replace(rare, weight=np.ones(300))
+        judge = Judge(own, 20, 0, threshold=0.6)
         scores = judge.scores("alignment")
         p = rare.scores["alignment"]
         options = {"sample_weight": weight}
         expected = log_loss(rare.true, np.clip(p, 1e-6, 1 - 1e-6), **options)
         assert scores["log_loss"].estimate == pytest.approx(expected, rel=1e-5)
-        assert judge.mean_log_loss("alignment") == pytest.approx(expected, rel=1e-5)
+        assert judge.losses["alignment"] == pytest.approx(expected, rel=1e-5)
         auroc = roc_auc_score(rare.true, p[:, 1], **options)
         assert scores["auroc"].estimate == pytest.approx(auroc)
         caught = recall_score(rare.true, p[:, 1] >= 0.6, **options)
         assert scores["found"].estimate == pytest.approx(caught)
         gap = judge.differences("standard")["log_loss"].estimate
-        other = judge.mean_log_loss("standard")
-        assert gap == pytest.approx(judge.mean_log_loss("alignment") - other)
+        other = judge.losses["standard"]
+        assert gap == pytest.approx(judge.losses["alignment"] - other)
 
 
 def test_found_is_about_the_rarest_class_and_moves_with_the_threshold():
     found = kept(n=300)
     for rare in (0, 1):
         few = replace(found, true=np.where(np.arange(300) % 3, 1 - rare, rare))
-        assert Judge(few, None, 10, 0).sought == rare
+        assert Judge(replace(few, by_design=False, weight=np.ones(300)), 10, 0).sought == rare
     shares = [
         compare(found, settings=Settings(n_boot=20, threshold=t)).scores["alignment"]["found"]
         for t in (0.2, 0.5, 0.8)
@@ -158,8 +159,9 @@ def test_differences_are_paired():
     """The interval of a difference is narrower than that of either score."""
     base = made(about(0.8, 2.0))
     p = base.scores["blend"]
-    near = np.clip(p + np.array([-0.01, 0.01]) * np.sin(np.arange(400))[:, None], 0, 1)
-    judge = Judge(replace(base, scores={"blend": p, "both_trees": near}), None, 200, 0)
+    near = p ** np.array([1.0, 1.02]) * np.exp(0.02 * np.sin(np.arange(400))[:, None] * [1, -1])
+    near /= near.sum(1, keepdims=True)
+    judge = Judge(replace(base, scores={"blend": p, "both_trees": near}), 200, 0)
     for measure, score in judge.scores("blend").items():
         gap = judge.differences("both_trees")[measure]
         assert gap.high - gap.low < 0.5 * (score.high - score.low), measure
@@ -168,7 +170,7 @@ def test_differences_are_paired():
 def test_only_one_model_leaves_nothing_to_compare():
     alone = kept()
     alone = replace(alone, scores={"alignment": alone.scores["alignment"]})
-    assert recommend(Judge(alone, None, 10, 0)) == "alignment"
+    assert told(alone).recommended == "alignment"
     assert "there is no plain model to compare it with" in told(alone).sentence
 
 

@@ -77,7 +77,7 @@ def test_the_recommendation_follows_the_weights(chance, recommended):
 
     def score(good):
         p = np.clip(0.5 + 0.4 * (y - 0.5) + np.where(good, 0.05, 0.5) * noise, 0, 1)
-        return np.stack([1 - p, p], axis=1)
+        return np.where(y[:, None] >= 0, np.stack([1 - p, p], axis=1), np.nan)
 
     scores = {"blend": score(good_here), "both_linear": score(~good_here)}
     found = compared(targets, scores, Settings(n_boot=200))

@@ -8,7 +8,7 @@ import pytest
 from alignset.estimator.resolve import resolve
 from alignset.fitting import held_out
 from alignset.fitting.fit import fit_table
-from alignset.fitting.held_out import Settings, score_held_out
+from alignset.fitting.held_out import Settings, deal_rows, score_held_out
 from alignset.fitting.plain import PLAIN
 from alignset.learners import Blend
 from alignset.model.folder import load_model, save_model
@@ -138,14 +138,32 @@ def test_nothing_is_scored_by_a_model_that_was_trained_on_it(monkeypatch):
         lambda rows, kinds: (trained.append(set(rows.index)), original(rows, kinds))[1],
     )
     crossed = score_held_out(frame, targets, choice.kinds, "standard", QUICK, lambda what: None)
-    fold = assign_folds(targets.strata, QUICK.folds, QUICK.seed, targets.unit)
+    fold = deal_rows(targets, QUICK.folds, QUICK.seed)
+    assert (fold >= 0).all()
     for part, rows in enumerate(trained):
-        held = frame.index[(fold == part) & targets.reviewed]
+        held = frame.index[fold == part]
+        assert abs(len(held) - 120) < 10
         assert not rows & set(held)
         assert not set(frame.loc[sorted(rows), "person"]) & set(frame.loc[held, "person"])
     assert list(crossed.scores) == ["standard", *PLAIN]
     for score in crossed.scores.values():
-        np.testing.assert_array_equal(np.isnan(score).any(axis=1), ~targets.reviewed)
+        assert np.isfinite(score).all()
+
+
+def test_rows_nobody_reviewed_are_dealt_evenly_unless_hardly_any_are_left():
+    frame = table()
+    targets = read_targets(frame, chosen(frame).columns)
+    fold = deal_rows(targets, 3, 0)
+    reviewed = assign_folds(targets.strata, 3, 0, targets.unit)
+    np.testing.assert_array_equal(fold[targets.reviewed], reviewed[targets.reviewed])
+    for g in range(2):
+        for k in range(2):
+            rows = ~targets.reviewed & (targets.group == g) & (targets.labels.y_seen == k)
+            counts = np.bincount(fold[rows], minlength=3)
+            assert counts.max() - counts.min() <= 1
+    few = table(reviewed=236)
+    fold = deal_rows(read_targets(few, chosen(few).columns), 3, 0)
+    assert (fold[236:] == -1).all()
 
 
 def test_folds_are_even_in_every_group_and_class():

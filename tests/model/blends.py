@@ -79,9 +79,9 @@ def blended(models, classes, weights=None):
     table = [CandidateScore("observed", "linear", float(each), 0.4, 0.8, 0.7, 0.9) for each in v]
     table.append(CandidateScore("blend", "all", 1.0, 0.3, np.nan, np.nan, np.nan))
     intercept = np.linspace(-0.1, 0.1, classes)
-    weights, offsets = BlendWeights(v, intercept, 10.0), np.zeros((1, classes))
+    weights = BlendWeights(v, intercept, 10.0)
     scale = learn_scale(X, np.arange(len(X)), np.ones(len(X)))
-    return BlendModel(Blended(tuple(models), weights, head, offsets, tuple(table)), scale)
+    return BlendModel(Blended(tuple(models), weights, head, tuple(table)), scale)
 
 
 def as_matrix_model(blend):

@@ -222,7 +222,6 @@ ENDS = "weights.safetensors holds trees that do not end where they should"
         (put("blend/weights", -1.0, 0), f"{UNKNOWN} ('blend/weights')"),
         (lambda a: a.update({"blend/weights": np.ones(2)}), f"{UNKNOWN} ('blend/weights')"),
         (lambda a: a.update({"blend/intercept": np.ones(2)}), f"{UNKNOWN} ('scale')"),
-        (lambda a: a.update({"blend/offsets": np.ones((2, 3))}), "groups do not match its blend"),
         (put("blend/weights", 0.2, 0), "the test vectors no longer give the probability they"),
     ],
 )

@@ -111,7 +111,7 @@ def test_the_manifest_says_where_the_model_comes_from(saved):
     assert manifest["versions"]["alignset"] == alignset.__version__
     assert manifest["network"]["method"]["name"] == "joint"
     assert manifest["network"]["members"] == 1
-    assert manifest["group_thresholds"] is None
+    assert manifest["thresholds"] is None
     assert sorted(p.name for p in saved[0].iterdir()) == sorted(
         [*manifest["files"], "manifest.json"]
     )
@@ -251,10 +251,10 @@ def test_a_changed_manifest_is_refused(copy):
 
 
 def test_a_newer_folder_is_refused(copy):
-    change(copy, schema=4, versions={"alignset": "9.0"})
+    change(copy, schema=5, versions={"alignset": "9.0"})
     assert refused(copy) == (
-        f"{copy} cannot be loaded: it has schema 4, written by alignset 9.0, and this alignset "
-        f"({alignset.__version__}) reads up to 3; upgrade alignset."
+        f"{copy} cannot be loaded: it has schema 5, written by alignset 9.0, and this alignset "
+        f"({alignset.__version__}) reads up to 4; upgrade alignset."
     )
 
 

@@ -4,8 +4,9 @@ import pandas as pd
 from fitting.kept import kept
 
 from alignset.fitting.tipping import level_rates, tipping
+from alignset.model.decisions import at_threshold, decision_curve
 from alignset.model.measures import calibration_curves, measure, odds_curves, roc_curves
-from alignset.report.model_facts import Measured, ModelFacts
+from alignset.report.model_facts import Decisions, Measured, ModelFacts
 from alignset.review.verdict import Reason, ReviewVerdict
 
 NASTY = '<script>alert("x")</script> & $\\frac{1}$ _m'
@@ -55,6 +56,20 @@ def measured(groups=("f", "m"), **options):
     )  # fmt: skip
 
 
+def decisions(groups=("f", "m"), chosen=None):
+    found = kept(groups=groups)
+    cuts = at_threshold(found, chosen)
+    rows = [
+        {"group": group, "threshold": 0.5, "reviewed": 240, "worth": 310.0,
+         **dict.fromkeys(("tpr", "specificity", "ppv", "npv"), (0.5, 0.4, 0.6)),
+         "flagged": (50.0, 45.0, 55.0)}
+        for group in ("all", *groups)
+    ]  # fmt: skip
+    return Decisions(
+        cuts.target, cuts.value, cuts.threshold, cuts.by_group, "yes", rows, decision_curve(found)
+    )
+
+
 def rates(groups):
     return pd.DataFrame(
         {
@@ -75,6 +90,7 @@ def facts(groups=("f", NASTY), **changes):
         "level": level_rates(known),
         "titles": {"alignment": "Alignment", "standard": "Standard"},
         "measured": measured(groups),
+        "decisions": decisions(groups),
         "verdict": ReviewVerdict(
             "amber", (Reason("amber", "few rows", "review more."),), "review more."
         ),

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from report.browser import chromium
-from report.made_up_model import NASTY, facts, interval, manifest, measured, rates
+from report.made_up_model import NASTY, decisions, facts, interval, manifest, measured, rates
 
+from alignset.evaluate import ThresholdChoice
 from alignset.report.model_page import model_page
 
 
@@ -23,6 +24,7 @@ def test_every_question_has_its_section():
         "At a glance",
         "What was learned about the labels",
         "How good the model is, and how even across groups",
+        "What its decisions would be",
         "Would a plain model do?",
         "What would change the conclusion",
         "Model card",
@@ -43,7 +45,7 @@ def test_what_was_found_is_said(html):
         "Verdict on the reviewed rows: amber",
         "Few rows.",
         "the group would be level with",
-        "with every row weighted by the rows it stands for",
+        "with every reviewed row weighted by the rows of the table that it stands for",
         "The model is told 'sex'.",
         "'pid' was left out.",
         "Left out because some class has too few reviewed rows: 'tiny'.",
@@ -134,7 +136,7 @@ def test_every_metric_is_there_three_ways():
 
 def test_without_probabilities_the_correction_says_what_it_assumes():
     page = model_page(facts(measured=measured(by_design=False), weighted=False)).html()
-    assert "Selection probabilities are not known, so a row stands for" in page
+    assert "Reviewed rows count as drawn at random from the table or" in page
     assert "reviewed rows are treated as drawn at random" in page
 
 
@@ -144,7 +146,13 @@ def test_a_model_nothing_is_known_of_still_gets_its_page():
     bare = manifest(("f", "m"))
     for name in ("command", "data", "search", "rows", "comparison", "notes", "settings"):
         del bare[name]
-    nothing = {"measured": None, "verdict": None, "doubtful": None, "level": pd.DataFrame()}
+    nothing = {
+        "measured": None,
+        "decisions": None,
+        "verdict": None,
+        "doubtful": None,
+        "level": pd.DataFrame(),
+    }
     page = model_page(facts(manifest=bare, rates=known, table=(), **nothing))
     html = page.html()
     for said in (
@@ -239,3 +247,35 @@ def test_a_blend_names_its_candidates_and_what_its_classifier_may_keep():
     assert "estimators.skops holds a classifier that is not part of alignset; some kinds" in (
         unescape(model_page(facts(manifest=about)).html())
     )
+
+
+def test_what_a_threshold_does_is_shown(html):
+    text = unescape(html)
+    assert "No threshold was chosen (`alignset threshold`), so a row is predicted" in text
+    assert "Decision curve" in text
+    assert "alerts per 100" in text
+    assert "0.50 (0.40 to 0.60)" in text
+    assert "worth 310 for sensitivity" in text
+    chosen = ThresholdChoice("tpr", 0.9, 0.25)
+    known = {"target": "tpr", "value": 0.9, "threshold": 0.25, "by_group": {}, "of_class": 1}
+    page = model_page(
+        facts(
+            decisions=decisions(chosen=chosen),
+            manifest={**manifest(("f", "m")), "thresholds": known},
+        )
+    )
+    text = unescape(page.html())
+    assert "from a probability of 0.25. This was chosen to find at least 90 % of the rows" in (
+        text.replace("\u00a0", " ")
+    )
+    assert "'yes' from 0.25 for all groups; chosen for tpr 0.9." in text
+    none = model_page(facts(decisions=None)).html()
+    assert "What its decisions would be" not in none
+
+
+def test_bands_have_their_numbers():
+    (curve,) = [d for d in model_page(facts()).displays if d.name == "decision-curve"]
+    frame = curve.frame()
+    assert list(frame.columns)[-2:] == ["from", "to"]
+    assert curve.svg() == curve.svg()
+    assert curve.svg().count("the model") == 1

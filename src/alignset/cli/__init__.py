@@ -22,6 +22,7 @@ COMMANDS = {
     "run": ("alignset.cli.run", "Run the experiments in TOML files, or resume them."),
     "sample": ("alignset.cli.sample", "Draw a review sheet with known selection probabilities."),
     "status": ("alignset.cli.status", "Show which results a store has, and which are missing."),
+    "threshold": ("alignset.cli.threshold", "Choose the threshold that a model decides by."),
     "methods": ("alignset.cli.methods", "List the methods and what they assume."),
 }
 """Command name -> module that defines ``command``, and its one-line help."""

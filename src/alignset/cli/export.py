@@ -22,5 +22,11 @@ def command(model: Path, onnx: Path, overwrite: bool) -> None:
     1970-01-01), text as string ("" where missing).
     """
     check_onnx(onnx, overwrite=overwrite)
-    off = export_onnx(load_model(model), onnx, overwrite=overwrite)
+    loaded = load_model(model)
+    off = export_onnx(loaded, onnx, overwrite=overwrite)
+    if loaded.recalibration is not None:
+        click.echo(
+            "note: the graph knows no groups, so its probabilities are not recalibrated; its "
+            "metadata say how to do that ('recalibration')."
+        )
     click.echo(f"{onnx}: onnxruntime's probabilities differ by at most {off:.1g}")

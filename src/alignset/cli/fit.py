@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from alignset.fitting.held_out import Settings
 from alignset.model.folder import check_folder, save_model
 from alignset.progress import progress_bar
 from alignset.tables.columns import choose_columns
-from alignset.tables.files import hash_file, read_table
+from alignset.tables.files import hash_file, in_thousands, read_table
 
 SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "threshold")
 """Options for training; the others name columns."""
@@ -138,4 +139,14 @@ def _report_comparison(found: Comparison) -> None:
     of = {"log_loss": "log loss", "auroc": "AUROC", "aueoc": "AUEOC", "found": sought}
     headed = {name: f"{title} (95 %)" for name, title in of.items()}
     print_grid(scores, {"method": "held out", **headed})
+    if found.n_others:
+        worth = ", ".join(
+            f"{in_thousands(score.worth)} for {of[name]}"
+            for name, score in found.scores[found.asked].items()
+            if math.isfinite(score.worth)
+        )
+        click.echo(
+            f"reviewed {in_thousands(found.n_rows)}, worth {worth}: the observed labels of "
+            f"{in_thousands(found.n_others)} other rows count too"
+        )
     click.echo(found.sentence)

@@ -16,16 +16,36 @@ from alignset.tables.files import check_output, read_table, write_table
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
 @ask.out_option("Table to write: .csv, .tsv, .parquet or .feather.")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1),
+    help="Probability from which --positive is predicted.  [default: the model's, see `alignset "
+    "threshold`; without one, the more probable class]",
+)  # fmt: skip
+@click.option(
+    "--positive", metavar="CLASS",
+    help="With --threshold: the class that is predicted from it.  [default: that of the model's "
+    "threshold, else the second]",
+)  # fmt: skip
 @ask.overwrite_option
-def command(model: Path, table: Path, out: Path, overwrite: bool) -> None:
+def command(
+    model: Path,
+    table: Path,
+    out: Path,
+    threshold: float | None,
+    positive: str | None,
+    overwrite: bool,
+) -> None:
     """Predict the true label of every row of TABLE with the model folder MODEL.
 
     TABLE must have the model's columns, in any order; others are ignored. If it also has the
     observed label, every row gets the confidence that this label is right.
     """
+    if positive is not None and threshold is None:
+        raise click.UsageError("--positive needs --threshold.")
     check_output(out, overwrite=overwrite)
     loaded = load_model(model)
-    predictions = predict_table(loaded, read_table(table))
+    frame = read_table(table)
+    predictions = predict_table(loaded, frame, threshold=threshold, positive=positive)
     write_table(predictions.table, out, overwrite=overwrite)
     for note in predictions.notes:
         click.echo(f"note: {note}")

@@ -30,7 +30,10 @@ def as_model(clf: NoisyLabelClassifier) -> Model:
         },
     }
     found = predictor_of(clf)
-    return Model(found, matrix, clf.classes_, clf.groups_, Columns("y", matrix.columns), known)
+    return Model(
+        found, matrix, clf.classes_, clf.groups_, Columns("y", matrix.columns), known,
+        thresholds=clf.thresholds_, recalibration=clf.recalibration_,
+    )  # fmt: skip
 
 
 def predictor_of(clf: NoisyLabelClassifier) -> Network | BlendModel:

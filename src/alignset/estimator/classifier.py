@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from alignset.estimator.as_model import as_model
+from alignset.estimator.decide import DecidingMixin
 from alignset.estimator.inputs import (
     check_device,
     check_groups_are_few,
@@ -31,6 +32,7 @@ from alignset.estimator.warn import warn_of_gaps
 from alignset.labels import EncodedLabels, encode_groups, encode_labels
 from alignset.learners import Blend
 from alignset.model.folder import save_model
+from alignset.model.recalibration import recalibrate
 from alignset.progress import progress_bar
 from alignset.rows import Part
 from alignset.rows.divide import Division, find_distinct
@@ -39,7 +41,7 @@ from alignset.rows.merge import check_weights
 from alignset.rows.selection import HOW, check_probability
 
 
-class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn from noisy labels, some of which have been reviewed.
 
     The fit does not depend on the order of the rows, and a row of weight 3 counts as three copies:
@@ -106,6 +108,11 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     search_results_ : dict
         Of a method, "config", "score", "epochs" (means over folds) and "rank" of every config
         tried, and "averaged": whether it is part of the model.
+    thresholds_ : ThresholdChoice or None
+        What :meth:`choose_threshold` chose; by default the most probable class is predicted.
+    recalibration_ : GroupCalibration or None
+        Slope and intercepts for groups whose probabilities were off by more than chance on
+        reviewed rows that the model had not seen; None if there are none.
     n_features_in_ : int
 
     Examples
@@ -283,7 +290,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         rates = noise_rates_of(rows, division, given.groups)
         self.classes_, self.groups_, self.noise_rates_ = classes, group_names[used], rates
         self.search_results_, self.method_ = found.search, found.method
-        self.candidates_ = found.candidates
+        self.candidates_, self.thresholds_ = found.candidates, None
+        self.recalibration_ = found.recalibration
         self._scale, self._model, self._encoder = scale, found.model, encoder
         return self
 
@@ -295,15 +303,14 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self._scale(X)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each true class, (n, K), in the order of ``classes_``."""
-        rows = self._rows(X)  # first, because it raises NotFittedError
-        return np.asarray(self._model.probability(rows))
+    def predict_proba(self, X: Any, groups: Any = None) -> NDArray[np.float64]:
+        """Return the probability of each true class, (n, K), in the order of ``classes_``.
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable true class of each row."""
-        prob = self.predict_proba(X)
-        return np.asarray(self.classes_[prob.argmax(1)])
+        With ``groups``, as in fit, probabilities of groups in ``recalibration_`` are recalibrated.
+        """
+        rows = self._rows(X)  # first, because it raises NotFittedError
+        found = np.asarray(self._model.probability(rows))
+        return recalibrate(found, self.recalibration_, self.groups_, groups)
 
     def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""

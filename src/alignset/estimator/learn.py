@@ -10,12 +10,14 @@ from joblib import effective_n_jobs  # type: ignore[import-untyped]
 from alignset.engine import Patience, Trainer, draw_configs
 from alignset.engine.search import search, trainable, variants_of
 from alignset.engine.sizes import count_batches, score_of
+from alignset.estimator.calibrate import calibrate_blend, calibrate_ensemble
 from alignset.estimator.inputs import as_backbone
 from alignset.estimator.rates import switches
 from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches
 from alignset.learners import Blend
 from alignset.learners.blend import fit_blend
 from alignset.learners.network import NetworkSearch
+from alignset.learners.recalibration import GroupCalibration
 from alignset.learners.table import Candidates
 from alignset.methods import Method
 from alignset.progress import Progress
@@ -51,6 +53,7 @@ class Learned:
     method: Method | Blend
     search: dict[str, Any]
     candidates: Candidates | None = None
+    recalibration: GroupCalibration | None = None
 
 
 def learn_method(
@@ -71,7 +74,8 @@ def learn_method(
     if rows.reviewed.any():
         switched = switches(folds, found.ensemble)
         warn_of_switches(switched, method.if_switched, given.classes, given.groups)
-    return Learned(found.ensemble, found.method, found.table())
+    again = calibrate_ensemble(folds, found.ensemble, given.sizes, seed)
+    return Learned(found.ensemble, found.method, found.table(), recalibration=again)
 
 
 def learn_blend(
@@ -94,7 +98,8 @@ def learn_blend(
         n_jobs=n_jobs_of(clf), progress=progress,
     )  # fmt: skip
     warn_of_review(fitted.review, given.classes)
-    return Learned(fitted.model, blend, {}, Candidates(fitted.model.candidates))
+    again = calibrate_blend(fitted, given.sizes, seed)
+    return Learned(fitted.model, blend, {}, Candidates(fitted.model.candidates), again)
 
 
 def _can_train(method: Method, rows: Part, folds: int) -> bool:

@@ -15,9 +15,11 @@ from alignset.evaluate.metrics import (
 )
 from alignset.evaluate.ranked import harmonic_mean
 from alignset.evaluate.result import Estimate
+from alignset.evaluate.thresholds import ThresholdChoice, choose_threshold
 
 __all__ = [
-    "EmptyCellWarning", "Estimate", "Interval", "Summary", "aueoc", "aueoc_over_fpr",
-    "aueoc_released", "auroc", "bootstrap", "brier", "calibration_error", "equalized_odds",
-    "estimate", "estimate_difference", "group_curves", "harmonic_mean", "summarize"
+    "EmptyCellWarning", "Estimate", "Interval", "Summary", "ThresholdChoice", "aueoc",
+    "aueoc_over_fpr", "aueoc_released", "auroc", "bootstrap", "brier", "calibration_error",
+    "choose_threshold", "equalized_odds", "estimate", "estimate_difference", "group_curves",
+    "harmonic_mean", "summarize",
 ]  # fmt: skip

@@ -57,6 +57,9 @@ class Linearized:
     psi: Floats
 
 
+LEAST = 1e-6
+"""The smallest probability that counts in a log loss: a single row must not decide it."""
+
 Linearise = Callable[[ScoredRows, Floats, Floats], Linearized]
 """``rows, label (n, K), weight (n,) -> Linearized``."""
 
@@ -143,6 +146,17 @@ def _net_benefit(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     return _ratio(gain, np.ones_like(label), label, weight)
 
 
+def _flagged_share(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
+    """Share of rows that are flagged, whatever their class: known for every row."""
+    return _ratio(_flag(rows) * np.ones_like(label), np.ones_like(label), label, weight)
+
+
+def _log_loss(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
+    """Mean of minus the logarithm of the probability of the true class."""
+    p = rows.score if label.shape[1] > 2 else np.stack([1 - rows.score[:, 1], rows.score[:, 1]], 1)
+    return _ratio(-np.log(np.maximum(p, LEAST)), np.ones_like(label), label, weight)
+
+
 def _auroc(rows: ScoredRows, label: Floats, weight: Floats) -> Linearized:
     """Mean over classes, each against the rest; of two classes only the second."""
     n_classes = label.shape[1]
@@ -206,6 +220,8 @@ ESTIMANDS: dict[str, Estimand] = {
     "fpr": Estimand("false positive rate", _share(True, 0), needs="threshold"),
     "ppv": Estimand("positive predictive value", _predictive(True), needs="threshold"),
     "npv": Estimand("negative predictive value", _predictive(False), needs="threshold"),
+    "flagged": Estimand("share flagged", _flagged_share, needs="threshold"),
+    "log_loss": Estimand("log loss", _log_loss, 0.0, _ANY, needs="probability", many_classes=True),
     "calibration": Estimand(
         "mean score minus true share", _calibration, -1.0, 1.0, needs="probability"
     ),

@@ -49,8 +49,9 @@ def estimate(
     Parameters
     ----------
     metric : str
-        wrong (share of wrong observed labels), prevalence, auroc, tpr, fpr, ppv, npv, calibration
-        (mean score minus true share), slope (of calibration), net_benefit, aueoc or hm.
+        wrong (share of wrong observed labels), prevalence, auroc, tpr, fpr, ppv, npv, flagged
+        (share of rows), calibration (mean score minus true share), slope (of calibration),
+        log_loss, net_benefit, aueoc or hm.
     y_score : array-like of shape (n,) or (n, K)
         Score of the positive class (the larger label), or of each class in sorted order. It must
         not come from a model that was fitted to the true labels of these rows.
@@ -65,7 +66,7 @@ def estimate(
         Probability with which each row was chosen for review, in (0, 1]. Without it, reviewed
         rows count as drawn at random from all.
     threshold : float, optional
-        Rows with this score or more are flagged (tpr, fpr, ppv, npv, net_benefit).
+        Rows with this score or more are flagged (tpr, fpr, ppv, npv, flagged, net_benefit).
     flagged : float, optional
         Instead: the share of rows to flag. The threshold that flags it here counts as given.
     X : array-like of shape (n, d), optional

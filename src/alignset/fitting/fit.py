@@ -96,12 +96,14 @@ def fit_table(
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step)
         small = small_groups(targets)
-        kept = keep_evaluation(targets, held.scores, method, small)
+        kept = keep_evaluation(targets, held.scores, method, small, seed=settings.seed)
         comparison = compare(kept, settings=settings, groups_left_out=small)
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
+    if clf.recalibration_ is not None:
+        said += clf.recalibration_.told(clf.groups_.tolist())
     notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
     known = {
         **(about or {}),
@@ -110,7 +112,10 @@ def fit_table(
         "comparison": comparison,
         "notes": notes,
     }
-    model = Model(predictor_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept)
+    model = Model(
+        predictor_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept,
+        recalibration=clf.recalibration_,
+    )  # fmt: skip
     return Fitted(model, comparison, notes)
 
 
@@ -155,10 +160,10 @@ def _review_notes(targets: Targets, comparison: Comparison | None, reason: str |
 def _noise_rates(
     targets: Targets, design: ReviewDesign, more_doubt: Any
 ) -> dict[str, dict[str, Any]]:
-    """Return the noise rate of every group, counted and modelled.
+    """Return the noise rate of every group, estimated as an audit does, and modelled.
 
     The modelled rate adds, for the unreviewed rows, how much more a model doubts them than
-    reviewed rows that it was not trained on.
+    reviewed ones, neither of which it was trained on.
     """
     names = targets.group_names.tolist()
     wrong = targets.labels.y_seen != targets.labels.y_true

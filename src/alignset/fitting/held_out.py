@@ -1,4 +1,10 @@
-"""Predictions for reviewed rows by models that were not trained on them."""
+"""Predictions by models that were not trained on the rows they predict.
+
+Every row is dealt a fold, reviewed or not, and scored by models trained without that fold: they saw
+neither its true nor its observed label, nor any row of the same person. If rows nobody reviewed
+stayed in training, a model that follows observed labels would follow theirs, and score them unlike
+reviewed rows; ``alignset.evaluate.estimate``, which compares the two, would be biased by it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ from numpy.typing import NDArray
 
 from alignset.estimator import NoisyLabelClassifier
 from alignset.fitting.plain import PLAIN, plain_models
-from alignset.labels import EncodedLabels
+from alignset.labels import Codes, EncodedLabels
 from alignset.learners.base import to_probability
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds
@@ -75,14 +81,13 @@ def fit_estimator(
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Predictions for reviewed rows by models that were not trained on them.
+    """Predictions by models that were not trained on the rows they predict.
 
     ``more_doubt`` is how much more the method doubts the labels of a group's unreviewed rows than
-    those of its held-out reviewed rows, on average; NaN if there are none of either. Training rows
-    would make it too large, because the model has seen whether their labels are right.
+    those of its reviewed rows, on average, all held out; NaN if there are none of either.
     """
 
-    scores: dict[str, Floats]  # model -> (n, K) probabilities, NaN in rows not reviewed
+    scores: dict[str, Floats]  # model -> (n, K) probabilities, NaN in rows never held out
     more_doubt: Floats  # (G,)
 
 
@@ -94,22 +99,23 @@ def score_held_out(
     settings: Settings,
     advance: Callable[[str], None],
 ) -> HeldOut:
-    """Score every reviewed row with a method and plain models that saw neither it nor its unit."""
-    fold = assign_folds(targets.strata, settings.folds, settings.seed, targets.unit)
+    """Score every row with a method and plain models that saw neither it nor its unit."""
+    fold = deal_rows(targets, settings.folds, settings.seed)
     size = (len(frame), len(targets.labels.classes))
     scores = {name: np.full(size, np.nan) for name in (method, *PLAIN)}
     more_doubt = np.full((settings.folds, len(targets.group_names)), np.nan)
     for part in range(settings.folds):
-        held, train = (fold == part) & targets.reviewed, fold != part
+        held, train = fold == part, fold != part
         prep = fit_preprocessing(frame[train], kinds)
         X, X_held = prep.transform(frame[train]), prep.transform(frame[held])
         step = _named(advance, f"part {part + 1} of {settings.folds}: fitting ")
         step(method)
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             clf = fit_estimator(settings.estimator(method), X, targets, train)  # told at the end
-        more_doubt[part] = _more_doubt(clf, X, X_held, targets, train, held)
+        more_doubt[part] = _more_doubt(clf, X_held, targets, held)
         said = _plain_scores(X, X_held, targets, train, settings, step)
-        for name, score in {**said, method: clf.predict_proba(X_held)}.items():
+        groups = targets.group_names[targets.group[held]]
+        for name, score in {**said, method: clf.predict_proba(X_held, groups)}.items():
             scores[name][held] = score
     known = ~np.isnan(more_doubt)
     mean = np.where(known, more_doubt, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
@@ -140,16 +146,32 @@ def _plain_scores(
     return {name: to_probability(model.log_odds(X_held)) for name, model in models.items()}
 
 
-def _more_doubt(
-    clf: NoisyLabelClassifier, X: Any, X_held: Any, targets: Targets, train: Mask, held: Mask
-) -> Floats:
-    """Return how much more the unreviewed rows of each group are doubted than held-out ones."""
-    pool, seen = train & ~targets.reviewed, targets.labels.y_seen
-    doubt = np.full(len(train), np.nan)
-    doubt[held] = 1 - clf.confidence_encoded(X_held, seen[held])
-    if pool.any():
-        doubt[pool] = 1 - clf.confidence_encoded(X[pool[train]], seen[pool])
-    return _means(doubt, pool, targets) - _means(doubt, held, targets)
+def deal_rows(targets: Targets, folds: int, seed: int) -> Codes:
+    """Return the fold of every row (n,): first of reviewed people, then of all others.
+
+    Where hardly anyone is left to deal, the others are not dealt, -1, and stay in training.
+    """
+    fold = assign_folds(targets.strata, folds, seed, targets.unit)
+    rest = np.flatnonzero(fold < 0)
+    people, first = np.unique(targets.unit[rest], return_index=True)
+    if len(people) < 2 * folds:
+        return fold
+    order = np.random.default_rng((seed, 42)).permutation(len(people))
+    at = rest[first[order]]
+    cell = targets.group[at] * len(targets.labels.classes) + targets.labels.y_seen[at]
+    order = order[np.argsort(cell, kind="stable")]
+    own = np.empty(len(people), dtype=np.int64)
+    own[order] = np.arange(len(people)) % folds
+    fold[rest] = own[np.searchsorted(people, targets.unit[rest])]
+    return fold
+
+
+def _more_doubt(clf: NoisyLabelClassifier, X: Any, targets: Targets, held: Mask) -> Floats:
+    """Return how much more the unreviewed rows of each group are doubted than reviewed ones."""
+    doubt = np.full(len(held), np.nan)
+    doubt[held] = 1 - clf.confidence_encoded(X, targets.labels.y_seen[held])
+    others, reviewed = held & ~targets.reviewed, held & targets.reviewed
+    return _means(doubt, others, targets) - _means(doubt, reviewed, targets)
 
 
 def _means(values: Floats, rows: Mask, targets: Targets) -> Floats:

@@ -3,6 +3,9 @@
 * log loss: mean of -log of the probability of the true class; small is good
 * AUROC and AUEOC: as in ``alignset.evaluate``
 * found: share of the rows of one class, the rarest, whose probability of it reaches a threshold
+
+All are estimated from reviewed rows, made more precise by the observed labels of the others
+(``alignset.evaluate.estimate``); AUEOC of three or more classes from reviewed rows alone.
 """
 
 from __future__ import annotations
@@ -14,40 +17,63 @@ from typing import Any
 
 import numpy as np
 
-from alignset.evaluate import Interval, bootstrap
-from alignset.evaluate.intervals import bootstrap_mean
-from alignset.model.evaluation import DIGITS, Evaluation
+from alignset.evaluate import bootstrap
+from alignset.evaluate.estimands import ESTIMANDS, ScoredRows
+from alignset.model.estimating import HeldOutRows
+from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
 
 MEASURES = ("log_loss", "auroc", "aueoc", "found")
-RANKED = ("auroc", "aueoc")
-LEAST = 10.0**-DIGITS
-"""The smallest probability that counts: no smaller one is told from zero in what is kept."""
+
+
+@dataclass(frozen=True)
+class ModelScore:
+    """A measure of a model, or a difference between two, with its 95 % interval.
+
+    Examples
+    --------
+    >>> print(ModelScore(0.8, 0.7, 0.9, worth=310.0))
+    0.800 (0.700 to 0.900)
+    """
+
+    estimate: float
+    low: float
+    high: float
+    worth: float  # how many reviewed rows alone would be as precise
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Scores of models, and differences measured on the same resamples of the same rows.
+    """Scores of models, and differences measured on the same rows.
 
     Parameters
     ----------
     kept : Evaluation
-    weight : float array of shape (n,), optional
-        How many rows each stands for.
+    n_boot : int
+        Resamples for an interval, where there is no better one.
+    random_state : int
     threshold : float, default 0.5
         Probability from which a row counts as found.
     """
 
     kept: Evaluation
-    weight: Floats | None
     n_boot: int
     random_state: int
     threshold: float = 0.5
 
     @cached_property
+    def rows(self) -> HeldOutRows:
+        """All rows that were held out."""
+        return HeldOutRows(self.kept)
+
+    @cached_property
     def sought(self) -> int:
         """Code of the class that ``found`` is about: the rarest, the last of equals."""
-        count = np.bincount(self.kept.true, self.weight, len(self.kept.classes))
+        weight = self.kept.weight if self.rows.design else None
+        count = np.bincount(self.kept.true, weight, len(self.kept.classes))
         return int(len(count) - 1 - np.argmin(count[::-1]))
 
     @property
@@ -55,54 +81,48 @@ class Judge:
         """The models besides the one asked for."""
         return [name for name in self.kept.scores if name != self.kept.asked]
 
-    def mean_log_loss(self, name: str) -> float:
-        """Return the log loss of a model."""
-        return float(np.average(self._log_loss(name), weights=self.weight))
+    @cached_property
+    def losses(self) -> dict[str, float]:
+        """Log loss of every model."""
+        return {name: found.estimate for name, found in self._losses.items()}
 
-    def scores(self, name: str) -> dict[str, Interval]:
+    @cached_property
+    def _losses(self) -> dict[str, ModelScore]:
+        return {name: self._estimate("log_loss", name) for name in self.kept.scores}
+
+    def scores(self, name: str) -> dict[str, ModelScore]:
         """Return all four measures of a model."""
-        kept = self.kept
-        ranked = bootstrap(
-            kept.true, kept.score(name), kept.group, sample_weight=self.weight, metrics=RANKED,
-            **self._options,
-        )  # fmt: skip
-        loss = self._mean(self._log_loss(name))
-        return {"log_loss": loss, **ranked, "found": self._mean_found(self._hits(name))}
+        return {"log_loss": self._losses[name]} | {
+            measure: self._estimate(measure, name) for measure in MEASURES[1:]
+        }
 
-    def differences(self, other: str, measures: Sequence[str] = MEASURES) -> dict[str, Interval]:
+    def differences(self, other: str, measures: Sequence[str] = MEASURES) -> dict[str, ModelScore]:
         """Return the model asked for minus another one."""
-        kept, found = self.kept, {}
-        ranked = [name for name in measures if name in RANKED]
-        if "log_loss" in measures:
-            gap = self._log_loss(kept.asked) - self._log_loss(other)
-            found["log_loss"] = self._mean(gap)
-        if ranked:
-            found |= bootstrap(
-                kept.true, kept.score(other), kept.group, y_score_b=kept.score(kept.asked),
-                sample_weight=self.weight, metrics=ranked, **self._options,
-            )  # fmt: skip
-        if "found" in measures:
-            found["found"] = self._mean_found(self._hits(kept.asked) - self._hits(other))
-        return found
+        return {measure: self._estimate(measure, self.kept.asked, other) for measure in measures}
 
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {"n_boot": self.n_boot, "random_state": self.random_state}
+    def _estimate(self, measure: str, name: str, against: str | None = None) -> ModelScore:
+        if measure == "aueoc" and len(self.kept.classes) > 2:
+            return self._resampled(name, against)
+        options: dict[str, Any] = {"against": against, "random_state": self.random_state}
+        if measure == "found":
+            options |= {"of_class": self.sought, "threshold": self.threshold}
+        metric = "tpr" if measure == "found" else measure
+        found = self.rows.estimate(metric, name, groups=measure == "aueoc", **options)
+        return ModelScore(found.estimate, found.low, found.high, found.worth)
 
-    def _log_loss(self, name: str) -> Floats:
-        own = self.kept.scores[name][np.arange(len(self.kept)), self.kept.true]
-        return np.asarray(-np.log(np.maximum(own, LEAST)))
+    def _resampled(self, name: str, against: str | None) -> ModelScore:
+        kept, weighted = self.kept, bool(self.rows.design)
+        found = bootstrap(
+            kept.true, kept.score(against or name), kept.group,
+            y_score_b=None if against is None else kept.score(name),
+            sample_weight=kept.weight if weighted else None, metrics=["aueoc"],
+            n_boot=self.n_boot, random_state=self.random_state,
+        )["aueoc"]  # fmt: skip
+        return ModelScore(found.estimate, found.low, found.high, float(len(kept)))
 
-    def _hits(self, name: str) -> Floats:
-        said = self.kept.scores[name][:, self.sought]
-        return np.asarray((said >= self.threshold).astype(np.float64))
 
-    def _mean(self, values: Floats) -> Interval:
-        options = {"sample_weight": self.weight, **self._options}
-        return bootstrap_mean(values, self.kept.group, **options)[0]
-
-    def _mean_found(self, hits: Floats) -> Interval:
-        rows = self.kept.true == self.sought
-        weight = None if self.weight is None else self.weight[rows]
-        group = self.kept.group[rows]
-        return bootstrap_mean(hits[rows], group, sample_weight=weight, **self._options)[0]
+def value_at(kept: Evaluation, measure: str, name: str, weight: Floats) -> float:
+    """Return log loss or AUROC of the reviewed rows alone, with other weights."""
+    score, label = kept.scores[name], np.eye(len(kept.classes))[kept.true]
+    rows = ScoredRows(score, kept.observed)
+    return ESTIMANDS[measure].linearise(rows, label, weight).value

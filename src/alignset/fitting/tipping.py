@@ -6,19 +6,24 @@ suggest. A reviewed row i then counts as
 
     1 + (w_i - 1) c_g (f if its label is wrong else 1)
 
-rows instead of w_i, where c_g keeps the group's total the same, and the models are compared again.
+rows instead of w_i, where c_g keeps the group's total the same. By as much as these weights change
+the difference between two models on the reviewed rows, their estimated difference and its interval
+are moved, and the recommendation is made again:
+
+    theta(f) = theta_hat + theta(y; A, w(f)) - theta(y; A, w(1))
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from alignset.fitting.compare import recommend
-from alignset.fitting.judge import Judge
+from alignset.fitting.compare import DECIDING, choose
+from alignset.fitting.judge import Judge, ModelScore, value_at
 from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
 
@@ -38,14 +43,14 @@ class Tipping:
     recommended (the new recommendation, or "").
     """
 
-    corrected: str  # recommendation when each row is weighted by the rows it represents
+    corrected: str  # recommendation as things are
     groups: pd.DataFrame
 
 
 def tipping(kept: Evaluation, *, n_boot: int = 300, random_state: int) -> Tipping:
     """Find how much more, or less, noise in one group changes the recommended method."""
-    options = {"n_boot": n_boot, "random_state": random_state}
-    corrected = _recommended(kept, kept.weight, options)
+    again = _Again(Judge(kept, n_boot, random_state))
+    corrected = again.recommended(kept.weight)
     sizes = np.bincount(kept.group, kept.weight, len(kept.groups))
     rows = []
     for g in sorted(np.argsort(-sizes, kind="stable")[:MAX_GROUPS].tolist()):
@@ -54,24 +59,63 @@ def tipping(kept: Evaluation, *, n_boot: int = 300, random_state: int) -> Tippin
         if not 0 < now < 1:
             continue
         for more in (True, False):
-            found = _tip(kept, g, now, more, corrected, options)
+            found = _tip(again, g, now, more, corrected)
             rows.append((kept.groups[g], "more" if more else "fewer", now, *found))
     names = ["group", "direction", "now", "tried", "tips", "recommended"]
     return Tipping(corrected, pd.DataFrame(rows, columns=names))
 
 
-def _tip(
-    kept: Evaluation, g: int, now: float, more: bool, before: str, options: dict[str, Any]
-) -> tuple[float, float, str]:
+@dataclass(frozen=True, eq=False)
+class _Again:
+    """Makes the recommendation again with other weights."""
+
+    judge: Judge
+
+    @cached_property
+    def differences(self) -> Mapping[str, Mapping[str, ModelScore]]:
+        """As they were estimated."""
+        judge = self.judge
+        return {name: judge.differences(name, list(DECIDING)) for name in judge.others}
+
+    @cached_property
+    def before(self) -> dict[str, dict[str, float]]:
+        """Every model on the reviewed rows, weighted by the rows they stand for."""
+        return self._values(self.judge.kept.weight)
+
+    def recommended(self, weight: Floats) -> str:
+        """Return the model to use if reviewed rows stood for these numbers of rows."""
+        now, asked = self._values(weight), self.judge.kept.asked
+        moved: dict[str, dict[str, ModelScore]] = {}
+        for name, found in self.differences.items():
+            moved[name] = {}
+            for measure, score in found.items():
+                gaps = [v[asked][measure] - v[name][measure] for v in (now, self.before)]
+                shift = gaps[0] - gaps[1]
+                moved[name][measure] = replace(
+                    score, estimate=score.estimate + shift, low=score.low + shift,
+                    high=score.high + shift,
+                )  # fmt: skip
+        return choose(asked, moved, {name: values["log_loss"] for name, values in now.items()})
+
+    def _values(self, weight: Floats) -> dict[str, dict[str, float]]:
+        kept = self.judge.kept
+        return {
+            name: {measure: value_at(kept, measure, name, weight) for measure in DECIDING}
+            for name in kept.scores
+        }
+
+
+def _tip(again: _Again, g: int, now: float, more: bool, before: str) -> tuple[float, float, str]:
     """Return the most extreme rate tried, the rate that tips, and the recommendation there.
 
     The most extreme factor is tried first: if it changes nothing, the others are skipped.
     """
+    kept = again.judge.kept
     factors = [f if more else 1 / f for f in FACTORS]
     rates = [f * now / (f * now + 1 - now) for f in factors]
-    if _recommended(kept, _tilted(kept, g, factors[-1]), options) == before:
+    if again.recommended(_tilted(kept, g, factors[-1])) == before:
         return rates[-1], float("nan"), ""
-    tried = ((_recommended(kept, _tilted(kept, g, f), options), f) for f in factors)
+    tried = ((again.recommended(_tilted(kept, g, f)), f) for f in factors)
     method, f = next((method, f) for method, f in tried if method != before)
     return rates[-1], rates[factors.index(f)], method
 
@@ -81,10 +125,6 @@ def _tilted(kept: Evaluation, g: int, f: float) -> Floats:
     tilted = rest * np.where(kept.wrong, f, 1.0)
     tilted *= rest[member].sum() / tilted[member].sum()
     return np.asarray(np.where(member, kept.weight - rest + tilted, kept.weight))
-
-
-def _recommended(kept: Evaluation, weight: Floats, options: dict[str, Any]) -> str:
-    return recommend(Judge(kept, weight, **options))
 
 
 def level_rates(rates: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
 from alignset.learners.base import Floats, Ints, Learner, Predictor
-from alignset.learners.blended import Blended, BlendFit, confidence_model, group_offsets
+from alignset.learners.blended import Blended, BlendFit, confidence_model
 from alignset.learners.candidates import STRATEGIES, Blend, Candidate
 from alignset.learners.context import Context
 from alignset.learners.linear import Linear
@@ -336,6 +336,5 @@ def _combine(
     ]
     table.append(standing(("blend", "all"), 1.0, blend, y, weight))
     confidence = confidence_model(blend, rows.y_seen[at], y, weight, seed=seed)
-    offsets = group_offsets(blend, y, rows.group[at], weight, dealt.n_groups)
-    model = Blended(tuple(models), weights, confidence, offsets, tuple(table))
+    model = Blended(tuple(models), weights, confidence, tuple(table))
     return BlendFit(model, review, blend)

@@ -15,9 +15,6 @@ from alignset.learners.stacking import BlendWeights
 from alignset.learners.standing import CandidateScore
 from alignset.rows.features import row_blocks
 
-PRIOR_ROWS = 20.0
-"""The intercept of a group is drawn towards that of all groups as if by so many rows."""
-
 
 @dataclass(frozen=True, eq=False)
 class Blended(Predictor):
@@ -26,18 +23,16 @@ class Blended(Predictor):
     models: tuple[Predictor, ...]
     weights: BlendWeights
     right: Predictor  # P(the observed label is right), from the log-odds and the label
-    offsets: Floats  # (G, K): added to the log-odds of a group's rows, if groups are given
     candidates: tuple[CandidateScore, ...]
 
-    def log_odds(self, X: Any, group: Ints | None = None) -> Floats:
-        """Return centred log-odds (n, K), with the intercept of each row's group if given."""
+    def log_odds(self, X: Any) -> Floats:
+        """Return centred log-odds (n, K)."""
         blocks = [self._block(_as_trained(X[at])) for at in row_blocks(X.shape[0])]
-        odds = np.concatenate(blocks)
-        return odds if group is None else odds + self.offsets[group]
+        return np.concatenate(blocks)
 
-    def probability(self, X: Any, group: Ints | None = None) -> Floats:
+    def probability(self, X: Any) -> Floats:
         """Return class probabilities (n, K)."""
-        return to_probability(self.log_odds(X, group))
+        return to_probability(self.log_odds(X))
 
     def confidence(self, X: Any, codes: Ints) -> Floats:
         """Return P(the observed label is right) (n,) for class codes."""
@@ -82,24 +77,6 @@ def _evidence(odds: Floats, y_seen: Ints) -> Floats:
     against = own - np.log(np.maximum(-np.expm1(own), 1e-12))
     label = one_hot(y_seen, k)
     return np.column_stack([against, label, label * against[:, None]])
-
-
-def group_offsets(odds: Floats, y: Ints, group: Ints, weight: Floats, n_groups: int) -> Floats:
-    """Return one intercept per group and class, (G, K), drawn towards zero: one Newton step.
-
-    The gradient is the difference between the classes found and expected in the group, the
-    curvature their variance; ``PRIOR_ROWS`` rows of average variance are added to it.
-    """
-    p = to_probability(odds)
-    found = np.zeros((n_groups, odds.shape[1]))
-    for g in range(n_groups):
-        own = group == g
-        if not own.any():
-            continue
-        w, var = weight[own, None], (p * (1 - p))[own]
-        gap = (w * (one_hot(y[own], odds.shape[1]) - p[own])).sum(0)
-        found[g] = gap / ((w * var).sum(0) + PRIOR_ROWS * var.mean(0) + 1e-9)
-    return np.asarray(found - found.mean(axis=1, keepdims=True))
 
 
 def _as_trained(X: Any) -> Any:

@@ -21,7 +21,9 @@ from alignset.model.pieces import Packing, Piece, unpack
 from alignset.rows.features import Scale
 
 NAME = "blend"
-OWN = ("weights", "intercept", "offsets")
+OWN = ("weights", "intercept")
+UNUSED = "offsets"
+"""An array that folders held before models were recalibrated, and that nothing ever used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class BlendModel:
     >>> from alignset.learners.base import Constant
     >>> said, scale = Constant(np.array([-0.5, 0.5])), Scale(np.zeros(3), np.ones(3))
     >>> weights = BlendWeights(np.ones(1), np.zeros(2), 10.0)
-    >>> model = BlendModel(Blended((said,), weights, said, np.zeros((1, 2)), ()), scale)
+    >>> model = BlendModel(Blended((said,), weights, said, ()), scale)
     >>> model.probability(np.zeros((1, 3))).round(3)
     array([[0.269, 0.731]])
     """
@@ -41,8 +43,8 @@ class BlendModel:
     blended: Blended
     scale: Scale
 
-    schema = 3
-    """Which version of the folder can hold it."""
+    kind, schema = NAME, 3
+    """What a folder calls it, and which version of the folder can hold it."""
 
     @property
     def members(self) -> int:
@@ -94,7 +96,7 @@ class BlendModel:
             "right": right,
         }
         arrays = {f"scale/{name}": values for name, values in vars(self.scale).items()}
-        own = blend.weights.v[used], blend.weights.intercept, blend.offsets
+        own = blend.weights.v[used], blend.weights.intercept
         arrays |= {f"{NAME}/{name}": values for name, values in zip(OWN, own, strict=True)}
         arrays |= packing.arrays
         return about, {name: np.ascontiguousarray(values) for name, values in arrays.items()}
@@ -137,9 +139,8 @@ class BlendModel:
             raise ValueError(f"{UNKNOWN} ('{NAME}/weights')")
         weights = BlendWeights(v, intercept, _number(about["shrinkage"], "shrinkage"))
         right = _of(pieces, about["right"], _evidence(k), 2)
-        offsets = checked_array(arrays, f"{NAME}/offsets", (None, k), np.float64)
         told = tuple(_standing(each) for each in about["candidates"])
-        return cls(Blended(tuple(models), weights, right, offsets, told), Scale(centre, spread))
+        return cls(Blended(tuple(models), weights, right, told), Scale(centre, spread))
 
 
 def _evidence(k: int) -> int:
@@ -156,7 +157,7 @@ def _of(pieces: Sequence[Piece], place: Any, inputs: int, classes: int) -> Any:
 
 def _check_all_used(about: Any, arrays: Arrays, foreign: Sequence[Any]) -> None:
     """Refuse arrays and classifiers that belong to nothing."""
-    known = {"scale/centre", "scale/spread", *(f"{NAME}/{name}" for name in OWN)}
+    known = {"scale/centre", "scale/spread", *(f"{NAME}/{name}" for name in (*OWN, UNUSED))}
     places = set(map(str, range(len(about))))
     odd = [n for n in arrays if n not in known and n.partition("/")[0] not in places]
     if odd:

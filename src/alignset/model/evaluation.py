@@ -1,8 +1,10 @@
-"""What models predicted for reviewed rows they were not trained on, kept to be measured later.
+"""What models predicted for rows they were not trained on, kept to be measured later.
 
-Rows are kept without id or features: group, observed label, true label, how many rows of the table
-each stands for, and the probabilities that cross-fitted models gave. They are sorted by these
-values, so that their order reveals nothing.
+Rows are kept without id or features: group, observed label, true label if it is known, how many
+rows of the table each stands for, and the probabilities that cross-fitted models gave. They are
+sorted by these values, so that their order reveals nothing. Rows nobody reviewed are kept too,
+``MOST_KEPT`` at most, drawn at random: with their observed labels, what is measured against the
+true labels of the reviewed ones is known better (``alignset.evaluate.estimate``).
 
 A row i of group g with observed label k stands for
 
@@ -29,11 +31,40 @@ MIN_CELL = 5
 """Reviewed rows that a group needs in every class to be compared."""
 DIGITS = 6
 """Decimals to which probabilities are kept."""
+MOST_KEPT = 50_000
+"""Rows nobody reviewed that are kept; more would hardly make anything more precise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unreviewed:
+    """Held-out predictions for rows whose true label nobody knows."""
+
+    group: Codes  # (m,)
+    observed: Codes  # (m,)
+    scores: Mapping[str, Floats]  # method -> (m, K)
+    size: float  # how many rows of the table each stands for; 1 if all are kept
+
+    def to_data(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold, without what the first class has to be."""
+        scores = {name: np.round(s[:, 1:], DIGITS).tolist() for name, s in self.scores.items()}
+        known = {"group": self.group.tolist(), "observed": self.observed.tolist()}
+        return {**known, "scores": scores, "size": self.size}
+
+    @classmethod
+    def from_data(cls, data: Any, n_classes: int) -> Unreviewed:
+        """Read what :meth:`to_data` returned."""
+        scores = {}
+        for name, values in data["scores"].items():
+            rest = np.array(values, dtype=np.float64).reshape(-1, n_classes - 1)
+            first = np.clip(1 - rest.sum(1, keepdims=True), 0, 1)
+            scores[str(name)] = np.concatenate([np.round(first, DIGITS), rest], axis=1)
+        group, observed = (np.array(data[k], dtype=np.int64) for k in ("group", "observed"))
+        return cls(group, observed, scores, float(data["size"]))
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Held-out predictions for reviewed rows.
+    """Held-out predictions for reviewed rows, and for others.
 
     Examples
     --------
@@ -52,6 +83,7 @@ class Evaluation:
     scores: Mapping[str, Floats]  # method -> (n, K)
     asked: str  # the method the model was trained with
     by_design: bool  # whether selection probabilities were known
+    unreviewed: Unreviewed | None = None  # an older folder has none
 
     def __len__(self) -> int:
         return len(self.true)
@@ -67,13 +99,16 @@ class Evaluation:
 
     def to_data(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
-        known = {**vars(self), "scores": {k: v.tolist() for k, v in self.scores.items()}}
+        rest = None if self.unreviewed is None else self.unreviewed.to_data()
+        scores = {k: v.tolist() for k, v in self.scores.items()}
+        known = {**vars(self), "scores": scores, "unreviewed": rest}
         return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in known.items()}
 
     @classmethod
     def from_data(cls, data: Any) -> Evaluation:
         """Read what :meth:`to_data` returned, or raise ValueError."""
         try:
+            rest, k = data.get("unreviewed"), len(data["classes"])
             found = cls(
                 tuple(map(str, data["classes"])),
                 tuple(map(str, data["groups"])),
@@ -84,6 +119,7 @@ class Evaluation:
                 {str(name): np.array(s, dtype=np.float64) for name, s in data["scores"].items()},
                 str(data["asked"]),
                 bool(data["by_design"]),
+                None if rest is None else Unreviewed.from_data(rest, k),
             )
         except (KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ValueError(f"the evaluation is not what alignset writes ({error!r})") from None
@@ -97,9 +133,19 @@ def _check(found: Evaluation) -> None:
     shapes += [score.shape == (n, k) for score in found.scores.values()]
     if not (n and all(shapes) and found.asked in found.scores):
         raise ValueError("the evaluation's columns do not match each other")
-    codes = ((found.group, g), (found.observed, k), (found.true, k))
+    codes = [(found.group, g), (found.observed, k), (found.true, k)]
     values = [np.isfinite(found.weight) & (found.weight > 0)]
     values += [(score >= 0) & (score <= 1) for score in found.scores.values()]
+    rest = found.unreviewed
+    if rest is not None:
+        m = len(rest.group)
+        same = [score.shape == (m, k) for score in rest.scores.values()]
+        same += [rest.observed.shape == (m,), set(rest.scores) == set(found.scores)]
+        if not all(same):
+            raise ValueError("the evaluation's columns do not match each other")
+        codes += [(rest.group, g), (rest.observed, k)]
+        values += [np.array([1 <= rest.size < np.inf])]
+        values += [(score >= 0) & (score <= 1) for score in rest.scores.values()]
     if not (all(((c >= 0) & (c < m)).all() for c, m in codes) and all(v.all() for v in values)):
         raise ValueError("the evaluation holds values out of range")
 
@@ -113,9 +159,14 @@ def small_groups(targets: Targets) -> tuple[Any, ...]:
 
 
 def keep_evaluation(
-    targets: Targets, scores: Mapping[str, Floats], asked: str, left_out: Sequence[Any]
+    targets: Targets,
+    scores: Mapping[str, Floats],
+    asked: str,
+    left_out: Sequence[Any],
+    *,
+    seed: int = 0,
 ) -> Evaluation:
-    """Keep what models predicted for the reviewed rows; ``scores`` are (n, K), for every row.
+    """Keep what models predicted; ``scores`` are (n, K), NaN in rows that were not held out.
 
     ``asked`` is the method that the model is trained with. The groups in ``left_out`` are dropped;
     if that is every group, all rows count as one group, "all".
@@ -123,17 +174,41 @@ def keep_evaluation(
     names, labels = targets.group_names, targets.labels
     small = np.isin(np.arange(len(names)), [names.tolist().index(name) for name in left_out])
     if small.all():
-        rows, group, kept = targets.reviewed, np.zeros(len(targets.group), np.int64), ["all"]
+        here, group, kept = np.ones(len(targets.group), bool), np.zeros_like(targets.group), ["all"]
     else:
-        rows = targets.reviewed & ~small[targets.group]
+        here = ~small[targets.group]
         group, kept = (np.cumsum(~small) - 1)[targets.group], names[~small].tolist()
-    order = np.flatnonzero(rows)
-    said = {name: np.clip(np.round(score[order], DIGITS), 0, 1) for name, score in scores.items()}
-    keys = [labels.y_true[order], labels.y_seen[order], group[order]]
-    place = np.lexsort([*keys, *(column for score in said.values() for column in score.T)])
-    order = order[place]
+    order, said = _in_order(
+        np.flatnonzero(targets.reviewed & here), scores, [labels.y_true, labels.y_seen, group]
+    )
     return Evaluation(
         tuple(map(str, labels.classes.tolist())), tuple(map(str, kept)), group[order],
-        labels.y_seen[order], labels.y_true[order], targets.weight[order],
-        {name: score[place] for name, score in said.items()}, asked, targets.by_design,
+        labels.y_seen[order], labels.y_true[order], targets.weight[order], said, asked,
+        targets.by_design, _keep_others(targets, scores, here, group, seed),
     )  # fmt: skip
+
+
+def _keep_others(
+    targets: Targets, scores: Mapping[str, Floats], here: Any, group: Codes, seed: int
+) -> Unreviewed | None:
+    """Keep rows that nobody reviewed and every model held out, or some of them."""
+    scored = np.all([~np.isnan(score).any(axis=1) for score in scores.values()], axis=0)
+    rest = np.flatnonzero(~targets.reviewed & here)
+    rows = rest[scored[rest]]
+    if not len(rows):
+        return None
+    if len(rows) > MOST_KEPT:
+        rows = np.sort(np.random.default_rng((seed, 41)).permutation(rows)[:MOST_KEPT])
+    seen = targets.labels.y_seen
+    order, said = _in_order(rows, scores, [seen, group])
+    return Unreviewed(group[order], seen[order], said, len(rest) / len(order))
+
+
+def _in_order(
+    rows: Codes, scores: Mapping[str, Floats], keys: Sequence[Codes]
+) -> tuple[Codes, dict[str, Floats]]:
+    """Sort rows by what is kept of them; return them, and their rounded scores."""
+    said = {name: np.clip(np.round(score[rows], DIGITS), 0, 1) for name, score in scores.items()}
+    columns = [column for score in said.values() for column in score.T]
+    place = np.lexsort([*(key[rows] for key in keys), *columns])
+    return rows[place], {name: score[place] for name, score in said.items()}

@@ -13,6 +13,8 @@ import pandas as pd
 from alignset.model.fitted import Model
 from alignset.model.onnx_graph import EPOCH, Graph
 from alignset.model.onnx_models import add_probability
+from alignset.model.recalibration import calibration_to_data
+from alignset.model.thresholds import thresholds_to_data
 from alignset.model.vectors import make_vectors
 from alignset.tables.atomic import new_file
 from alignset.tables.files import check_new_file
@@ -27,7 +29,10 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
 
     The graph has one input per column of the table, (n, 1) each: numbers, booleans (0 or 1) and
     dates (days since 1970-01-01) as doubles, NaN if missing; text as strings, "" if missing. The
-    output ``probability`` is (n, K), in the order of ``metadata["classes"]``. Returned is the
+    output ``probability`` is (n, K), in the order of ``metadata["classes"]``; thresholds, if the
+    model has any, are in ``metadata["thresholds"]`` as JSON. The graph knows no groups: where the
+    model recalibrates some, its probabilities are those before that, and
+    ``metadata["recalibration"]`` says how to go on. Returned is the
     largest difference found between the two, which is at most 1e-5.
     """
     place = Path(path)
@@ -70,7 +75,33 @@ def _metadata(model: Model) -> dict[str, str]:
         "columns": json.dumps(model.preprocessing.columns),
         "method": model.predictor.method_name,
         "members": str(model.predictor.members),
+        "thresholds": json.dumps(_thresholds(model)),
+        "recalibration": json.dumps(_recalibration(model)),
         "model_sha256": str(model.manifest.get("sha256", "")),
+    }
+
+
+def _thresholds(model: Model) -> dict[str, Any] | None:
+    """Return what decides between the two classes: the graph itself only gives probabilities."""
+    found = model.thresholds
+    if found is None:
+        return None
+    told = thresholds_to_data(found)
+    return {name: told[name] for name in ("target", "value", "threshold", "by_group")}
+
+
+def _recalibration(model: Model) -> dict[str, Any] | None:
+    """Return what to do with the graph's probabilities where the group of a row is known.
+
+    Log-odds log p - mean log p become slope * log-odds + offset, whose softmax is the answer.
+    """
+    found = model.recalibration
+    if found is None:
+        return None
+    names, told = model.groups.tolist(), calibration_to_data(found)
+    return {
+        str(names[g]): {"slope": told["slope"][g], "offset": told["offset"][g]}
+        for g in found.changed
     }
 
 

@@ -11,11 +11,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
+from alignset.evaluate import ThresholdChoice
 from alignset.labels import encode_known
+from alignset.learners.recalibration import GroupCalibration
 from alignset.learners.table import Candidates
 from alignset.model.blend import BlendModel
 from alignset.model.evaluation import Evaluation
 from alignset.model.network import Network
+from alignset.model.recalibration import recalibrate
+from alignset.model.thresholds import decide
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import Matrix, Preprocessing
 
@@ -39,7 +43,11 @@ class Model:
     manifest : dict
         Everything the model folder says about itself: data, versions, comparison, noise rates.
     evaluation : Evaluation or None
-        What cross-fitted models predicted for reviewed rows, for a report.
+        What cross-fitted models predicted for rows they did not see, for a report.
+    thresholds : ThresholdChoice or None
+        What decides between two classes; without, the more probable one is predicted.
+    recalibration : GroupCalibration or None
+        How probabilities are changed where the group of a row is known.
 
     Examples
     --------
@@ -59,6 +67,8 @@ class Model:
     columns: Columns
     manifest: dict[str, Any]
     evaluation: Evaluation | None = None
+    thresholds: ThresholdChoice | None = None
+    recalibration: GroupCalibration | None = None
 
     @property
     def network(self) -> Network | BlendModel:
@@ -77,13 +87,30 @@ class Model:
         rates = ((group, known.get(str(group), {}).get("rate")) for group in self.groups.tolist())
         return {group: float("nan") if rate is None else float(rate) for group, rate in rates}
 
-    def predict_proba(self, frame: Any) -> NDArray[np.float64]:
-        """Probability of each true class (n, K), in the order of ``classes``."""
-        return np.concatenate([self.predictor.probability(X) for X, _ in self._blocks(frame)])
+    def predict_proba(self, frame: Any, groups: Any = None) -> NDArray[np.float64]:
+        """Probability of each true class (n, K), in the order of ``classes``.
 
-    def predict(self, frame: Any) -> NDArray[Any]:
-        """Return the most probable true class of each row."""
-        return np.asarray(self.classes[self.predict_proba(frame).argmax(1)])
+        With ``groups``, (n,) or (n, m) as in training, those of groups whose probabilities were
+        found to be off are recalibrated; :meth:`groups_of` reads them from a table.
+        """
+        found = np.concatenate([self.predictor.probability(X) for X, _ in self._blocks(frame)])
+        return recalibrate(found, self.recalibration, self.groups, groups)
+
+    def predict(self, frame: Any, groups: Any = None) -> NDArray[Any]:
+        """Return the most probable true class of each row, or what ``thresholds`` decides.
+
+        Groups are read from the table where it has the model's group columns.
+        """
+        groups = self.groups_of(frame) if groups is None else groups
+        codes = decide(self.predict_proba(frame, groups), self.thresholds, groups)
+        return np.asarray(self.classes[codes])
+
+    def groups_of(self, frame: Any) -> NDArray[Any] | None:
+        """Return the group columns of a table (n, m); None if it has not got them all."""
+        names = list(self.columns.groups)
+        if not names or not isinstance(frame, pd.DataFrame) or not set(names) <= set(frame):
+            return None
+        return frame[names].to_numpy(object)
 
     def score(self, frame: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions for labels ``y``, as scikit-learn's score does."""

@@ -19,18 +19,23 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
+from alignset.evaluate import ThresholdChoice
+from alignset.learners.recalibration import GroupCalibration
 from alignset.model.blend import BlendModel
 from alignset.model.evaluation import Evaluation
 from alignset.model.fitted import Model
 from alignset.model.foreign import ESTIMATORS, load_estimators
 from alignset.model.network import Network
+from alignset.model.recalibration import calibration_from_data, calibration_to_data
+from alignset.model.thresholds import thresholds_from_data, thresholds_to_data
 from alignset.model.vectors import check_vectors, make_vectors
-from alignset.tables.atomic import new_folder
+from alignset.tables.atomic import new_file, new_folder
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import from_data
 
-FORMAT, SCHEMA = "alignset model", 3
-"""1 is one network, 2 several members of one, 3 a blend: each the oldest that can hold a model."""
+FORMAT, SCHEMA = "alignset model", 4
+"""1 is one network, 2 several members of one, 3 a blend, 4 any of them with thresholds or
+recalibration by group: each the oldest that can hold a model."""
 MANIFEST = "manifest.json"
 WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "vectors.json"
 FILES = (WEIGHTS, PREPROCESSING, VECTORS)
@@ -113,14 +118,14 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
     manifest = {
         **{key: value for key, value in model.manifest.items() if key != "sha256"},
         "format": FORMAT,
-        "schema": model.predictor.schema,
+        "schema": _schema(about, model.thresholds, model.recalibration),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(),
         "network": about,
         "classes": _labels_to_data(model.classes),
         "groups": model.groups.tolist(),
         "columns": asdict(model.columns),
-        "group_thresholds": None,
+        **_after(model.thresholds, model.recalibration),
         "files": {
             name: {"sha256": _hash(content), "bytes": len(content)}
             for name, content in contents.items()
@@ -130,6 +135,18 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
     with new_folder(place) as part:
         for name, content in {**contents, MANIFEST: _dump(manifest)}.items():
             (part / name).write_bytes(content)
+
+
+def store_thresholds(folder: str | os.PathLike[str], found: ThresholdChoice | None) -> None:
+    """Write thresholds into a model folder, or take them out; nothing else in it changes."""
+    place = Path(folder)
+    manifest = read_manifest(place)
+    manifest["schema"] = _schema(manifest["network"], found, manifest.get("recalibration"))
+    manifest["thresholds"] = None if found is None else thresholds_to_data(found)
+    del manifest["sha256"]
+    manifest["sha256"] = _hash(_dump(manifest))
+    with new_file(place.absolute() / MANIFEST) as part:
+        part.write_bytes(_dump(manifest))
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
@@ -188,21 +205,24 @@ def _build(manifest: dict[str, Any], contents: dict[str, bytes], trusted: Sequen
     prep = from_data(_parse(contents[PREPROCESSING], PREPROCESSING))
     classes, groups = _labels_from_data(manifest["classes"]), np.array(manifest["groups"])
     found: Network | BlendModel
-    if manifest["schema"] < BlendModel.schema:
+    if manifest["network"].get("kind") != BlendModel.kind:
         found = Network.from_data(manifest["network"], arrays)
     else:
         own = contents.get(ESTIMATORS)
         estimators = [] if own is None else load_estimators(own, trusted)
         found = BlendModel.from_data(manifest["network"], arrays, estimators)
-        if len(found.blended.offsets) != len(groups):
-            raise ValueError("its groups do not match its blend")
     if (len(prep.feature_names), len(classes)) != (found.n_features, found.n_classes):
         raise ValueError("its preprocessing and classes do not match its network")
     roles = manifest["columns"]
     several = {name: tuple(roles[name]) for name in ("features", "groups")}
     kept = contents.get(EVALUATION)
     seen = None if kept is None else Evaluation.from_data(_parse(kept, EVALUATION))
-    return Model(found, prep, classes, groups, Columns(**{**roles, **several}), manifest, seen)
+    cuts, again = manifest.get("thresholds"), manifest.get("recalibration")
+    return Model(
+        found, prep, classes, groups, Columns(**{**roles, **several}), manifest, seen,
+        None if cuts is None else thresholds_from_data(cuts),
+        None if again is None else calibration_from_data(again, (len(groups), len(classes))),
+    )  # fmt: skip
 
 
 def _read_hashed(folder: Path, name: str, manifest: dict[str, Any]) -> bytes:
@@ -223,6 +243,23 @@ def _read_hashed(folder: Path, name: str, manifest: dict[str, Any]) -> bytes:
             "was changed after it was saved"
         )
     return content
+
+
+def _after(found: ThresholdChoice | None, recalibration: GroupCalibration | None) -> dict[str, Any]:
+    """Return what is done with probabilities once they are there."""
+    return {
+        "thresholds": None if found is None else thresholds_to_data(found),
+        "recalibration": None if recalibration is None else calibration_to_data(recalibration),
+    }
+
+
+def _schema(about: Any, *after: Any) -> int:
+    """Return the oldest schema that can hold a model, and what is done with its probabilities."""
+    if any(each is not None for each in after):
+        return SCHEMA
+    if about.get("kind") == BlendModel.kind:
+        return BlendModel.schema
+    return 1 if about.get("members", 1) == 1 else 2
 
 
 def _labels_to_data(classes: NDArray[Any]) -> dict[str, Any]:

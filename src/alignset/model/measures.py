@@ -1,15 +1,17 @@
 """How good, how even and how well calibrated held-out predictions are, measured in three ways.
 
-All three look at the same rows: reviewed, and scored by models not trained on them.
+All rows were scored by models that were not trained on them.
 
-* observed: against the observed label; every row counts once. What one sees without a review.
-* reviewed: against the true label; every row counts once.
-* corrected: against the true label; every row counts as often as the rows of the table it stands
-  for (``alignset.model.evaluation``). What the whole table would show.
+* observed: reviewed rows against their observed label. What one sees without a review.
+* reviewed: reviewed rows against their true label; every row counts once.
+* corrected: what the population of the table would show. Scores are estimated from reviewed rows
+  and, to be more precise, from the observed labels of the others (``alignset.evaluate.estimate``);
+  ROC and equalized odds count a reviewed row as often as the rows it stands for.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.evaluate import EmptyCellWarning, Interval, bootstrap, equalized_odds, group_curves
+from alignset.evaluate import EmptyCellWarning, bootstrap, equalized_odds, group_curves
 from alignset.evaluate.calibration import equal_parts
 from alignset.evaluate.intervals import bootstrap_mean
 from alignset.evaluate.proportion import kish_size, wilson
 from alignset.labels import Codes
+from alignset.model.estimating import HeldOutRows
 from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
 
@@ -62,32 +65,65 @@ def measure(kept: Evaluation, *, n_boot: int = 1000, random_state: int) -> pd.Da
     Returns
     -------
     DataFrame
-        measured, metric, group ("" for all), estimate, low, high: AUROC, AUEOC, HM and
-        "calibration" (mean prediction minus share, of the positive class), with 95 % bootstrap
-        intervals. NaN where a group lacks a class.
+        measured, metric, group ("" for all), estimate, low, high, worth: AUROC, AUEOC, HM and
+        "calibration" (mean prediction minus share, of the positive class), with 95 % intervals,
+        from resampling or, corrected, from the estimator. NaN where a group lacks a class.
     """
-    rows: list[tuple[str, str, str, Interval]] = []
+    rows: list[tuple[Any, ...]] = []
     options: dict[str, Any] = {"n_boot": n_boot, "random_state": random_state}
+    for view in views(kept):
+        how = _corrected if view.name == "corrected" else _resampled
+        rows += how(kept, view, options)
+    names = ["measured", "metric", "group", "estimate", "low", "high", "worth"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _resampled(kept: Evaluation, view: View, options: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Measure the reviewed rows alone; intervals by bootstrap."""
     score, of = kept.scores[kept.asked], kept.score(kept.asked)
     parts = [kept.group == g for g in range(len(kept.groups))] if len(kept.groups) > 1 else []
-    for view in views(kept):
-        off = score[:, positive(kept)] - (view.y == positive(kept))
-        gaps = bootstrap_mean(off, kept.group, sample_weight=view.weight, **options)
-        with warnings.catch_warnings(action="ignore", category=EmptyCellWarning):  # NaN says it
-            overall = bootstrap(view.y, of, kept.group, sample_weight=view.weight, **options)
-            within = [
-                bootstrap(
-                    view.y[part], of[part], kept.group[part], sample_weight=view.weight[part],
-                    metrics=["auroc"], **options,
-                )["auroc"]
-                for part in parts
-            ]  # fmt: skip
-        rows += [(view.name, name.upper(), "", found) for name, found in overall.items()]
-        shown = ["", *kept.groups][: 1 + len(parts)]
-        rows += [(view.name, "calibration", *row) for row in zip(shown, gaps, strict=False)]
-        rows += [(view.name, "AUROC", *row) for row in zip(kept.groups, within, strict=False)]
-    flat = [(*row, found.estimate, found.low, found.high) for *row, found in rows]
-    return pd.DataFrame(flat, columns=["measured", "metric", "group", "estimate", "low", "high"])
+    off = score[:, positive(kept)] - (view.y == positive(kept))
+    gaps = bootstrap_mean(off, kept.group, sample_weight=view.weight, **options)
+    with warnings.catch_warnings(action="ignore", category=EmptyCellWarning):  # NaN says it
+        overall = bootstrap(view.y, of, kept.group, sample_weight=view.weight, **options)
+        within = [
+            bootstrap(
+                view.y[part], of[part], kept.group[part], sample_weight=view.weight[part],
+                metrics=["auroc"], **options,
+            )["auroc"]
+            for part in parts
+        ]  # fmt: skip
+    shown = ["", *kept.groups][: 1 + len(parts)]
+    rows = [(name.upper(), "", found) for name, found in overall.items()]
+    rows += [("calibration", *row) for row in zip(shown, gaps, strict=False)]
+    rows += [("AUROC", *row) for row in zip(kept.groups, within, strict=False)]
+    sizes = {"": len(kept)} | dict(zip(kept.groups, np.bincount(kept.group), strict=False))
+    return [
+        (view.name, metric, group, f.estimate, f.low, f.high, float(sizes[group]))
+        for metric, group, f in rows
+    ]
+
+
+def _corrected(kept: Evaluation, view: View, options: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Estimate each measure; how even many classes are has only been resampled."""
+    rows, several, found = HeldOutRows(kept), len(kept.groups) > 1, []
+    many = len(kept.classes) > 2
+    for metric in ("auroc", "calibration") if many else ("auroc", "aueoc", "hm", "calibration"):
+        one = rows.estimate(
+            metric, kept.asked, groups=several or metric in ("aueoc", "hm"),
+            of_class=positive(kept) if metric == "calibration" else None,
+            random_state=options["random_state"],
+        )  # fmt: skip
+        name = metric if metric == "calibration" else metric.upper()
+        parts = {"": one, **(one.by_group if several else {})}
+        found += [
+            ("corrected", name, group, each.estimate, each.low, each.high, each.worth)
+            for group, each in parts.items()
+        ]
+    if many:
+        even = [row for row in _resampled(kept, view, options) if row[1] in ("AUEOC", "HM")]
+        found += even
+    return found
 
 
 def roc_curves(kept: Evaluation) -> pd.DataFrame:
@@ -127,22 +163,53 @@ def _binary(kept: Evaluation) -> list[tuple[View, tuple[Codes, Floats, Codes]]]:
     return [(view, (hit, score, kept.group)) for view, hit in hits]
 
 
-def calibration_curves(kept: Evaluation) -> pd.DataFrame:
-    """Predicted and actual shares in parts of each group, with Wilson intervals at Kish's size.
+def calibration_curves(kept: Evaluation, *, random_state: int = 0) -> pd.DataFrame:
+    """Predicted and actual shares in parts of each group.
+
+    Corrected shares are estimates from all rows of a part, reviewed or not; the others have Wilson
+    intervals.
 
     Returns
     -------
     DataFrame
         measured, group, predicted, found, low, high, rows.
     """
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for view, (hit, score, group) in _binary(kept):
+        if view.name == "corrected":
+            rows += _corrected_parts(kept, random_state)
+            continue
         for g, name in enumerate(kept.groups):
             member = group == g
             for part in equal_parts(score[member], np.ones(member.sum()), BINS):
-                weight = part * view.weight[member]
-                told, found = (float(np.average(v[member], weights=weight)) for v in (score, hit))
-                low, high = (float(v) for v in wilson(found, kish_size(weight)))
+                told, found = (float(np.average(v[member], weights=part)) for v in (score, hit))
+                low, high = (float(v) for v in wilson(found, kish_size(part)))
                 rows.append((view.name, name, told, found, low, high, round(part.sum())))
     names = ["measured", "group", "predicted", "found", "low", "high", "rows"]
     return pd.DataFrame(rows, columns=names)
+
+
+def _corrected_parts(kept: Evaluation, random_state: int) -> list[tuple[Any, ...]]:
+    """Estimate the share of the positive class in five parts of each group, by rank of the score.
+
+    Parts without a reviewed row are left out.
+    """
+    rows, k = HeldOutRows(kept), positive(kept)
+    group, score = rows.group, rows.score(kept.asked)[:, k]
+    part = np.zeros(len(group), dtype=np.int64)
+    for g in range(len(kept.groups)):
+        member = np.flatnonzero(group == g)
+        order = member[np.argsort(score[member], kind="stable")]
+        part[order] = BINS * np.arange(len(order)) // max(len(order), 1)
+    cell = BINS * group + part
+    found = rows.estimate(
+        "prevalence", kept.asked, of_class=k, cells=cell, random_state=random_state
+    ).by_group
+    told = []
+    for code in np.unique(cell).tolist():
+        one, member = found[code], cell == code
+        if not math.isnan(one.estimate):
+            name, said = kept.groups[code // BINS], float(score[member].mean())
+            numbers = (one.estimate, one.low, one.high, int(member.sum()))
+            told.append(("corrected", name, said, *numbers))
+    return told

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from alignset.evaluate import ThresholdChoice
 from alignset.model.fitted import Model
+from alignset.model.thresholds import class_code, decide, group_names
 from alignset.tables.preprocess import Matrix
 
 SHOWN = 3
@@ -25,7 +27,13 @@ class Predictions:
     notes: tuple[str, ...]  # which values were never seen in training
 
 
-def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
+def predict_table(
+    model: Model,
+    frame: pd.DataFrame,
+    *,
+    threshold: float | None = None,
+    positive: str | None = None,
+) -> Predictions:
     """Predict the true label of every row.
 
     Parameters
@@ -34,6 +42,11 @@ def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
     frame : DataFrame
         With the model's feature columns, in any order; others are ignored. A missing column is an
         error; a level that was never seen counts as "other".
+    threshold : float, optional
+        Predict one of two classes, ``positive``, if its probability reaches this; by default, the
+        model's own thresholds decide if it has any, else the more probable class.
+    positive : str, optional
+        By default the class that the model's threshold is of, else the second.
 
     Examples
     --------
@@ -46,16 +59,42 @@ def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
     >>> predict_table(model, frame).table.columns.tolist()
     ['prediction', 'p_0', 'p_1']
     """
-    probability = model.predict_proba(frame)
+    groups = model.groups_of(frame)
+    probability = model.predict_proba(frame, groups)
     columns, out = model.columns, {}
     if columns.id is not None and columns.id in frame:
         out[columns.id] = frame[columns.id].to_numpy()
-    out["prediction"] = model.classes[probability.argmax(1)]
+    chosen = model.thresholds
+    if threshold is not None:
+        of_class = class_code(model.classes, positive, 1 if chosen is None else chosen.of_class)
+        chosen = ThresholdChoice("given", threshold, threshold, of_class=of_class)
+    out["prediction"] = model.classes[decide(probability, chosen, groups)]
     for code, name in enumerate(model.classes.tolist()):
         out[f"p_{name}"] = probability[:, code]
     if columns.label in frame and not frame[columns.label].isna().any():
         out["label_confidence"] = model.label_confidence(frame, frame[columns.label])
-    return Predictions(pd.DataFrame(out), _notes(model, frame))
+    notes = (*_notes(model, frame), *_decided(model, frame, chosen))
+    if model.recalibration is not None and groups is None:
+        names = " and ".join(map(repr, model.columns.groups)) or "its groups"
+        notes += (f"the table lacks {names}, so probabilities are not recalibrated by group.",)
+    return Predictions(pd.DataFrame(out), notes)
+
+
+def _decided(model: Model, frame: pd.DataFrame, chosen: ThresholdChoice | None) -> tuple[str, ...]:
+    """Say what decided, and which groups have no threshold of their own."""
+    if chosen is None:
+        return ()
+    what = repr(str(model.classes[chosen.of_class]))
+    if not chosen.by_group:
+        return (f"{what} is predicted from a probability of {chosen.threshold:.4g}.",)
+    told = ", ".join(f"{cut:.4g} in group {name!r}" for name, cut in chosen.by_group.items())
+    names = {str(name) for name in group_names(model.groups_of(frame), len(frame))}
+    new = sorted(names - {str(name) for name in chosen.by_group})
+    said = [f"{what} is predicted from a probability of {told}."]
+    if new:
+        others = ", ".join(map(repr, new[:SHOWN]))
+        said.append(f"groups without a threshold get {chosen.threshold:.4g}: {others}.")
+    return tuple(said)
 
 
 def _notes(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:

@@ -11,11 +11,12 @@ import pandas as pd
 
 from alignset.estimator.names import title_of
 from alignset.fitting.tipping import level_rates, tipping
+from alignset.model.decisions import at_threshold, decision_curve
 from alignset.model.evaluation import Evaluation
 from alignset.model.fitted import Model
 from alignset.model.folder import load_model
 from alignset.model.measures import calibration_curves, measure, odds_curves, positive, roc_curves
-from alignset.report.model_facts import Measured, ModelFacts
+from alignset.report.model_facts import Decisions, Measured, ModelFacts
 from alignset.review.audit import audit
 from alignset.tables.files import check_columns, hash_file, read_table
 from alignset.tables.preprocess import Matrix
@@ -53,6 +54,7 @@ def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -
         level=level_rates(shown[shown["rows"].notna()]),
         titles={name: title_of(name) for name in _models(model)},
         measured=None if model.evaluation is None else _measured(model.evaluation, seed),
+        decisions=_decisions(model, seed),
         command=shlex.join(words),
         **seen,
     )
@@ -118,6 +120,33 @@ def most_doubtful(
     return shown.reset_index(drop=True)
 
 
+def _decisions(model: Model, seed: int) -> Decisions | None:
+    """Estimate what the model's threshold does, if it has two classes and held-out rows."""
+    kept = model.evaluation
+    if kept is None or len(kept.classes) != 2:
+        return None
+    found = at_threshold(kept, model.thresholds, random_state=seed)
+    frame = found.to_frame()
+    rows = []
+    for row in frame.to_dict("records"):
+        name = row["group"]
+        tpr = found.rates["tpr"] if name == "all" else found.rates["tpr"].by_group[name]
+        rates: dict[str, Any] = {
+            rate: tuple(row[f"{rate}{end}"] for end in ("", "_low", "_high"))
+            for rate in ("tpr", "fpr", "ppv", "npv", "flagged")
+        }
+        middle, low, high = rates.pop("fpr")
+        rates["specificity"] = 1 - middle, 1 - high, 1 - low
+        rates["flagged"] = tuple(100 * share for share in rates["flagged"])
+        known = {"group": str(name), "threshold": row["threshold"], "reviewed": tpr.reviewed}
+        rows.append({**known, "worth": tpr.worth, **rates})
+    return Decisions(
+        found.target, found.value, found.threshold, dict(found.by_group),
+        kept.classes[found.of_class], rows,
+        decision_curve(kept, of_class=found.of_class, random_state=seed), found.notes,
+    )  # fmt: skip
+
+
 def _measured(kept: Evaluation, seed: int) -> Measured:
     tips = tipping(kept, random_state=seed)
     return Measured(
@@ -127,7 +156,8 @@ def _measured(kept: Evaluation, seed: int) -> Measured:
         scores=measure(kept, random_state=seed),
         roc=roc_curves(kept),
         odds=odds_curves(kept),
-        calibration=calibration_curves(kept),
+        calibration=calibration_curves(kept, random_state=seed),
         corrected_method=tips.corrected,
         tipping=tips.groups,
+        n_others=0 if kept.unreviewed is None else len(kept.unreviewed.group),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from alignset.report.canvas import drawing, one_axes, to_svg
@@ -112,6 +113,45 @@ class Lines(Display):
             axes.set(xlim=(-0.02, 1.02), ylim=(self.y_from - room, 1 + room))
             axes.set(xlabel=self.x_label, ylabel=self.y_label)
             figure.legend(ncols=n_columns, **_LEGEND)
+            return to_svg(figure)
+
+
+@dataclass(frozen=True)
+class Bands(Display):
+    """Named lines with bands around them, on an axis of shares.
+
+    Examples
+    --------
+    >>> values = pd.DataFrame({"line": "m", "x": [0.1, 0.2], "y": [0.3, 0.2]})
+    >>> values = values.assign(low=values["y"] - 0.1, high=values["y"] + 0.1)
+    >>> Bands(values, "threshold", "net benefit", name="decision").svg().count("<svg")
+    1
+    """
+
+    values: pd.DataFrame  # line, x, y, low, high; the first line is what it is about
+    x_label: str
+    y_label: str
+
+    def frame(self) -> pd.DataFrame:
+        """Return the points."""
+        return self.values.rename(columns={"x": self.x_label, "y": self.y_label, **INTERVAL})
+
+    def svg(self) -> str:
+        """Draw the lines; far below zero there is nothing to see."""
+        look = _looks(self.values["line"])
+        with drawing():
+            figure, axes = one_axes(4.8, 4.2)
+            for i, (line, mark) in enumerate(look.items()):
+                points = self.values[self.values["line"] == line]
+                x, y = points["x"].to_numpy(), points["y"].to_numpy()
+                axes.fill_between(x, points["low"], points["high"], color=mark.colour, alpha=0.15,
+                                  linewidth=0)  # fmt: skip
+                axes.plot(x, y, color=mark.colour, linewidth=mark.width, label=mark.label,
+                          linestyle=_DASHES[i % len(_DASHES)])  # fmt: skip
+            top = float(np.nanmax(self.values["high"]))
+            axes.set(xlabel=self.x_label, ylabel=self.y_label, ylim=(-0.3 * top, 1.05 * top))
+            axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+            figure.legend(ncols=3, **_LEGEND)
             return to_svg(figure)
 
 

@@ -28,8 +28,23 @@ class Measured:
     roc: pd.DataFrame
     odds: pd.DataFrame
     calibration: pd.DataFrame
-    corrected_method: str  # recommended when rows are weighted by the rows they stand for
+    corrected_method: str  # recommended by what is estimated for the whole table
     tipping: pd.DataFrame
+    n_others: int = 0  # held-out rows that nobody reviewed
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What deciding by a threshold does; the curve is as in ``alignset.model.decisions``."""
+
+    target: str
+    value: float
+    threshold: float
+    by_group: Mapping[str, float]
+    positive: str  # the class that is predicted from the threshold
+    rows: Sequence[Mapping[str, Any]]  # group, threshold, reviewed, worth, and rates as triples
+    curve: pd.DataFrame
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +58,7 @@ class ModelFacts:
     level: pd.DataFrame  # as alignset.fitting.tipping.level_rates returns it
     titles: Mapping[str, str]  # method -> its title
     measured: Measured | None = None  # None if models could not be compared
+    decisions: Decisions | None = None  # None for other than two classes, too
     verdict: ReviewVerdict | None = None  # on the reviewed rows of a table
     cautions: Sequence[str] = ()  # what its audit notes
     doubtful: pd.DataFrame | None = None  # id, observed label, confidence, columns asked for

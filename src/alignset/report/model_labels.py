@@ -112,14 +112,15 @@ def _recommendation(facts: ModelFacts, found: Measured, recommended: str) -> Sec
     how = (
         "Models are compared again as if, in one group at a time, wrong labels were more or less "
         "common among the rows nobody reviewed than the reviewed rows suggest, by a factor of up "
-        "to ten in the ratio of wrong to right. Wrong reviewed rows then count for more, or less."
+        "to ten in the ratio of wrong to right. Wrong reviewed rows then count for more, or less, "
+        "and the estimated differences between models move by as much as theirs."
     )
     corrected = facts.title(found.corrected_method)
-    start = f"With every row weighted by the rows it stands for, it is {corrected}."
+    start = f"As things are, it is {corrected}."
     if found.corrected_method != recommended:
         start = (
-            "The recommendation is not firm: with every row weighted by the rows it stands for, "
-            f"it is {corrected}, not {facts.title(recommended)}."
+            "The recommendation is not firm: estimated for the whole table, it is "
+            f"{corrected}, not {facts.title(recommended)}."
         )
     groups = found.tipping.groupby("group", sort=False) if len(found.tipping) else ()
     tips = [(str(group), _tips(facts, rows.to_dict("records"))) for group, rows in groups]

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from alignset.model.foreign import ESTIMATORS
+from alignset.report.model_decisions import decisions, threshold_card
 from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
 from alignset.report.model_labels import labels, tipping_points
 from alignset.report.model_quality import comparison, made_of, quality
@@ -26,6 +27,10 @@ WORDS = (
     ("HM", "Harmonic mean of AUROC and AUEOC: high only if both are."),
     ("calibration gap", "Mean predicted probability minus the share that has the label: the "
      "model predicts too much above 0, and too little below 0."),
+    ("net benefit", "True alarms per row, less false alarms per row times the odds of the "
+     "threshold probability: what a false alarm costs, measured in found cases."),
+    ("worth", "How many reviewed rows would give as short an interval if nothing were known of the "
+     "others; the observed labels of rows nobody reviewed make the difference."),
     ("95 % interval", "A range made by a rule that covers the truth in about 95 of 100 studies "
      "like this one."),
 )  # fmt: skip
@@ -44,7 +49,7 @@ def model_page(facts: ModelFacts) -> Page:
         Section("At a glance", [Tiles(_tiles(facts)), Prose(said)]),
         labels(facts),
         quality(facts),
-        *filter(None, [made_of(facts)]),
+        *filter(None, [decisions(facts), made_of(facts)]),
         comparison(facts),
         tipping_points(facts),
         Section("Model card", [FactList(_card(facts)), columns]),
@@ -139,17 +144,6 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
         if told
         else "The model is not told the group, though other columns may reveal it."
     )
-    holds = "No rows."
-    if facts.measured is not None:
-        holds = (
-            f"For each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
-            "held-out predictions, without id or features (evaluation.json)."
-        )
-    if ESTIMATORS in m.get("files", {}):
-        holds += (
-            f" {ESTIMATORS} holds a classifier that is not part of alignset; some kinds, such as "
-            "nearest neighbours, keep the rows they were trained on."
-        )
     return [
         ("What it does", f"Estimates the true value of {facts.label!r} ("
          f"{', '.join(map(repr, facts.classes))}) from {len(columns['features'])} columns, and how "
@@ -163,10 +157,29 @@ def _card(facts: ModelFacts) -> list[tuple[str, str]]:
          f"{rows.get('reviewed', 'unknown')} are reviewed, in column {columns['truth']!r}."),
         ("Groups", f"By {several}: {', '.join(map(repr, m['groups']))}. {knows}"),
         ("Training", _training(facts)),
-        ("Thresholds", "The same for all groups; the model folder does not set one."),
+        ("Thresholds", threshold_card(facts)),
         ("Limits", _limits(facts)),
-        ("What the folder holds about people", holds),
+        ("What the folder holds about people", _holds(facts)),
     ]  # fmt: skip
+
+
+def _holds(facts: ModelFacts) -> str:
+    """Say what the folder keeps of rows."""
+    holds = "No rows."
+    if facts.measured is not None:
+        others = ""
+        if facts.measured.n_others:
+            others = f", and for each of {facts.measured.n_others} others the same but a true label"
+        holds = (
+            f"For each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
+            f"held-out predictions{others}, without id or features (evaluation.json)."
+        )
+    if ESTIMATORS in facts.manifest.get("files", {}):
+        holds += (
+            f" {ESTIMATORS} holds a classifier that is not part of alignset; some kinds, such as "
+            "nearest neighbours, keep the rows they were trained on."
+        )
+    return holds
 
 
 def _training(facts: ModelFacts) -> str:

@@ -12,22 +12,27 @@ from alignset.report.displays import Axis, Display
 from alignset.report.model_displays import Dots, Lines
 from alignset.report.model_facts import WAYS, Measured, ModelFacts
 from alignset.report.page import NOTHING, DataTable, Gallery, Prose, Section
+from alignset.tables.files import in_thousands
 
 THREE_WAYS = (
-    "Everything here is measured on reviewed rows, each scored by a model trained without it "
-    "(cross-fitting), in three ways. On observed labels: against the label in the table, with "
-    "every row counted once; this is what you would see without reviews. On reviewed rows: against "
-    "what the reviewers found, with every row counted once. Corrected: against what the reviewers "
-    "found, with every row weighted by the rows of the table that it stands for."
+    "Every row here is scored by a model trained without it (cross-fitting), and measured in three "
+    "ways. On observed labels: reviewed rows against the label in the table; this is what you "
+    "would see without reviews. On reviewed rows: against what the reviewers found, with every row "
+    "counted once. Corrected: what the whole table would show, estimated from what the reviewers "
+    "found."
+)
+MORE_PRECISE = (
+    "The observed labels of {others} more rows make the corrected numbers more precise, and cannot "
+    "bias them: the {reviewed} reviewed rows are worth {worth} for the AUROC."
 )
 BY_DESIGN = (
-    "A row stands for 1 / (its probability of being reviewed) rows, scaled to make each group and "
-    "observed label add up to its rows in the table."
+    "A reviewed row stands for 1 / (its probability of being reviewed) rows, scaled to make each "
+    "group and observed label add up to its rows in the table."
 )
 BY_CELL = (
-    "Selection probabilities are not known, so a row stands for an equal share of the rows with "
-    "its group and observed label: this is right only if reviewed rows were picked at random "
-    "within these."
+    "Selection probabilities are not known. Reviewed rows count as drawn at random from the table "
+    "or, where some groups or labels were clearly reviewed more often than others, from the rows "
+    "with their group and observed label: this is right only if they were."
 )
 TERMS = {"AUROC": "AUROC", "AUEOC": "AUEOC", "HM": "HM", "calibration": "calibration gap"}
 
@@ -37,15 +42,22 @@ def quality(facts: ModelFacts) -> Section:
     title = "How good the model is, and how even across groups"
     found = facts.measured
     if found is None:
-        said = "Models were not compared on held-out reviewed rows, so nothing can be said here."
+        none = "Models were not compared on held-out reviewed rows, so nothing can be said here."
         why = [note for note in facts.manifest.get("notes", []) if "too few to compare" in note]
-        return Section(title, [Prose([said, *why])])
-    how = f"{THREE_WAYS} {BY_DESIGN if found.by_design else BY_CELL}"
+        return Section(title, [Prose([none, *why])])
+    said = [f"{THREE_WAYS} {BY_DESIGN if found.by_design else BY_CELL}"]
+    worth = _worth(found)
+    if found.n_others and not math.isnan(worth):
+        said.append(
+            MORE_PRECISE.format(
+                others=in_thousands(found.n_others), reviewed=in_thousands(found.n_rows),
+                worth=in_thousands(worth),
+            )
+        )  # fmt: skip
     cautions = [
-        f"In brackets: 95 % intervals from resampling the {found.n_rows} rows within their groups. "
-        "AUEOC is also near 1 for predictions that hardly differ, so read it with AUROC; its "
-        "intervals tend to be low when groups are truly even. The models measured were trained on "
-        "part of the reviewed rows; the one in the folder, trained on all, may be a little better."
+        "In brackets: 95 % intervals. AUEOC is also near 1 for predictions that hardly differ, so "
+        "read it with AUROC. The models measured were trained on part of the rows; the one in the "
+        "folder, trained on all, may be a little better."
     ]
     if len(facts.classes) > 2:
         cautions.append(
@@ -53,7 +65,14 @@ def quality(facts: ModelFacts) -> Section:
             f"are for {found.positive!r} against the rest."
         )
     table = DataTable(_table(found.scores), "three-ways", "The model, measured three ways")
-    return Section(title, [Prose([how]), table, Prose(cautions), Gallery(_pictures(found))])
+    return Section(title, [Prose(said), table, Prose(cautions), Gallery(_pictures(found))])
+
+
+def _worth(found: Measured) -> float:
+    """Return how many reviewed rows alone would give as precise a corrected AUROC."""
+    place = ["measured", "metric", "group"]
+    here = (found.scores[place] == ["corrected", "AUROC", ""]).all(axis=1)
+    return float(found.scores[here].iloc[0]["worth"])
 
 
 def _table(scores: pd.DataFrame) -> pd.DataFrame:
@@ -63,7 +82,9 @@ def _table(scores: pd.DataFrame) -> pd.DataFrame:
         sign = "+" if metric == "calibration" else ""
         told = {row["measured"]: _told(row, sign) for row in part.to_dict("records")}
         name = _name(TERMS[str(metric)], group)
-        rows.append({"measure": name, **{WAYS[way]: told.get(way, NOTHING) for way in WAYS}})
+        worth = part.set_index("measured")["worth"].get("corrected", math.nan)
+        told = {WAYS[way]: told.get(way, NOTHING) for way in WAYS}
+        rows.append({"measure": name, **told, "worth": in_thousands(worth)})
     return pd.DataFrame(rows)
 
 
@@ -216,7 +237,11 @@ def _how(facts: ModelFacts, found: Mapping[str, Any]) -> str:
     counted = "counted once"
     if facts.measured is not None and facts.measured.by_design:
         counted = "weighted by the rows of the table that it stands for"
+    others = ""
+    if found.get("n_others"):
+        others = f" and the observed labels of {in_thousands(found['n_others'])} others"
     return (
         f"Difference: {facts.title(found['asked'])} minus the other model; 95 % intervals, with "
-        f"every reviewed row {counted}. Log loss is small where the probabilities are right."
+        f"every reviewed row {counted}{others}. Log loss is small where the probabilities are "
+        "right."
     )

@@ -159,6 +159,19 @@ def plain(value: Any) -> Any:
     return None if missing else value
 
 
+def in_thousands(count: float) -> str:
+    """Write a number of rows; nothing if it is not known.
+
+    Examples
+    --------
+    >>> in_thousands(1479.6)
+    '1 480'
+    """
+    if math.isnan(count):
+        return ""
+    return f"{count:,.0f}".replace(",", " ")
+
+
 def hash_file(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     with Path(path).open("rb") as stream:

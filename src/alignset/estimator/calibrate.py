@@ -1,0 +1,44 @@
+"""Recalibrate a fitted model by what it said of reviewed rows that it was not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from alignset.engine.ensemble import Ensemble
+from alignset.learners.base import to_probability
+from alignset.learners.blended import BlendFit
+from alignset.learners.recalibration import GroupCalibration, fit_group_calibration
+from alignset.rows import Problem
+
+
+def calibrate_blend(fitted: BlendFit, sizes: tuple[int, int], seed: int) -> GroupCalibration | None:
+    """Use what the blend said of held-out rows; rows taken as right by assumption do not count."""
+    review, n_groups = fitted.review, sizes[1]
+    at = np.flatnonzero(review.rows.reviewed)
+    seen = ~review.anchors[at]
+    at, rows = at[seen], review.rows
+    weight = (rows.weights * review.weight)[at]
+    found = fit_group_calibration(
+        to_probability(fitted.held[seen]), rows.y_seen[at], rows.y_true[at], rows.group[at],
+        weight, n_groups, seed=seed,
+    )  # fmt: skip
+    return found if found.changed else None
+
+
+def calibrate_ensemble(
+    problems: Sequence[Problem], ensemble: Ensemble, sizes: tuple[int, int], seed: int
+) -> GroupCalibration | None:
+    """Use what the networks of each fold said of its validation rows."""
+    held = [(fold, one.validation) for fold, one in enumerate(problems) if len(one.validation)]
+    if not held or not all(part.reviewed.all() for _, part in held):
+        return None
+    p = np.concatenate([ensemble.probability(part.X, fold) for fold, part in held])
+    parts = [part for _, part in held]
+    y_seen, y, group, weight = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("y_seen", "y_true", "group", "weights")
+    )
+    found = fit_group_calibration(p, y_seen, y, group, weight, sizes[1], seed=seed)
+    return found if found.changed else None
