@@ -82,10 +82,10 @@ class DecidingMixin:
             options["review_probability"] = review_probability
             score = _crossed(self, X, y, labels, options, cv, random_state)[:, k]
         true = np.where(labels.reviewed, labels.y_true.astype(np.float64), np.nan)
+        hit = against_rest(labels.y_seen, true, k)
         found = choose_threshold(
-            target, value, score, **against_rest(labels.y_seen, true, k), groups=groups,
-            per_group=per_group, review_probability=_known(review_probability, labels),
-            random_state=random_state,
+            target, value, score, hit["y"], hit["y_true"], groups=groups, per_group=per_group,
+            review_probability=_known(review_probability, labels), random_state=random_state,
         )  # fmt: skip
         self.thresholds_ = replace(found, of_class=k)
         return self

@@ -88,7 +88,7 @@ def fit_group_calibration(
     *,
     seed: int,
 ) -> GroupCalibration:
-    """Find the groups that are off, and recalibrate them.
+    """Find the groups that are off, and recalibrate them; a single group is the model itself.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def fit_group_calibration(
     judged = [
         g
         for g, own in enumerate(members)
-        if np.bincount(y[own], minlength=n_classes).min() >= FEWEST
+        if n_groups > 1 and np.bincount(y[own], minlength=n_classes).min() >= FEWEST
     ]
     for g in judged:
         own = members[g]

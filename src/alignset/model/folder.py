@@ -205,7 +205,7 @@ def _build(manifest: dict[str, Any], contents: dict[str, bytes], trusted: Sequen
     prep = from_data(_parse(contents[PREPROCESSING], PREPROCESSING))
     classes, groups = _labels_from_data(manifest["classes"]), np.array(manifest["groups"])
     found: Network | BlendModel
-    if manifest["network"].get("kind") != BlendModel.kind:
+    if manifest["schema"] != BlendModel.schema and "kind" not in manifest["network"]:
         found = Network.from_data(manifest["network"], arrays)
     else:
         own = contents.get(ESTIMATORS)

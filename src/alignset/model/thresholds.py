@@ -119,9 +119,8 @@ def class_code(classes: NDArray[Any], name: Any, default: int) -> int:
     if name is None:
         return default
     if str(name) not in names:
-        raise ValueError(
-            f"there is no class {name!r}; the model knows {', '.join(map(repr, names))}."
-        )
+        known = ", ".join(map(repr, names))
+        raise ValueError(f"there is no class {name!r}; the model knows {known}.")
     return names.index(str(name))
 
 

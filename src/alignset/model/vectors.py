@@ -32,7 +32,8 @@ def check_vectors(model: Model, vectors: Any) -> None:
     """Refuse a model whose predictions differ from those it gave when it was saved."""
     try:
         expected = {name: np.array(vectors[name], dtype=np.float64) for name in _ANSWERS}
-        found = _answers(model, vectors["rows"], vectors["labels"])
+        with np.errstate(all="ignore"):  # whatever a spoilt model answers is compared
+            found = _answers(model, vectors["rows"], vectors["labels"])
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ValueError(f"the test vectors cannot be replayed ({error})") from None
     for name in _ANSWERS:
