@@ -1,4 +1,4 @@
-"""Plan a review, draw it, review, audit, many times over: is the promised half-width kept?
+"""Plan a review, draw it, review, audit, many times over, and see if promises are kept.
 
     nice python tools/plan_campaign.py        # 500 times for each target; docs/evaluation/plan.csv
 
@@ -19,17 +19,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from interval_coverage import Setting, make_pool
-from pages import DOCS, markdown, render
+from pages import DOCS
 from review_worth import nhanes_rows
 
-from alignset.cli.report import write_text
 from alignset.evaluate.estimands import ESTIMANDS
 from alignset.evaluate.result import Estimate
 from alignset.review.aim import Aim, AimRows, check_between, prepare, reach, read_rows
@@ -169,9 +168,7 @@ def review(
     return audited(target, fill_in(table, sheet), rng)
 
 
-def audited(
-    target: Target, joined: pd.DataFrame, rng: np.random.Generator
-) -> dict[str, Estimate]:
+def audited(target: Target, joined: pd.DataFrame, rng: np.random.Generator) -> dict[str, Estimate]:
     """Make the estimates that an audit makes of a reviewed table."""
     group = ["group"] if target.grouped else []
     columns = target.aim.columns
@@ -221,7 +218,7 @@ def summary(target: Target, found: pd.DataFrame) -> dict[str, object]:
     return {
         "target": target.name,
         "table": "NHANES" if target.pool == "nhanes" else f"simulated, {target.noise:.0%} wrong",
-        "known before": f"{target.first} reviewed rows" if target.first else "a right guess",
+        "known before": f"{target.first} reviewed rows" if target.first else "a guess",
         "promised": target.precision,
         "repetitions": len(found),
         "planned": found.rows.median(),
@@ -239,21 +236,22 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=500)
-    parser.add_argument("--only", default="", help="targets whose name starts with this")
+    parser.add_argument("--only", default="", help="targets whose name has this in it")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args(argv)
-    rows = []
+    table = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame({"target": []})
     for target in TARGETS:
-        if not target.name.startswith(options.only):
+        if options.only not in target.name:
             continue
         start = time.perf_counter()
-        rows.append(summary(target, measure(target, options.repetitions)))
+        row = summary(target, measure(target, options.repetitions))
         spent = time.perf_counter() - start
-        told = {k: v if isinstance(v, str) else round(float(v), 4) for k, v in rows[-1].items()}
+        told = {k: v if isinstance(v, str) else round(float(v), 4) for k, v in row.items()}
         print(f"{spent:.0f} s", told, flush=True)
-        if not options.only:
-            options.out.parent.mkdir(parents=True, exist_ok=True)
-            pd.DataFrame(rows).to_csv(options.out, index=False, float_format="%.5g")
+        table = pd.concat([table[table["target"] != target.name], pd.DataFrame([row])])
+        place = {one.name: i for i, one in enumerate(TARGETS)}
+        table = table.sort_values("target", key=lambda names: names.map(place))
+        table.to_csv(options.out, index=False, float_format="%.5g")
 
 
 if __name__ == "__main__":

@@ -61,8 +61,8 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
 
     Estimates use the observed labels of the other rows, which make them more precise and cannot
     bias them: "worth" is how many rows, reviewed the same way, would be as precise by themselves.
-    With --score or --new-rows, AUROC and, with --threshold, TPR, FPR, PPV and NPV are told, too, and
-    how groups differ.
+    With --score or --new-rows, AUROC and, with --threshold, TPR, FPR, PPV and NPV are told, too,
+    and how groups differ.
     """
     _check_outputs(options)
     asked = {name: options[name] for name in ASKED}
@@ -134,20 +134,14 @@ def _print_measures(found: Audit) -> None:
     if not len(frame):
         return
     known = frame[frame["note"] == ""]
-    told = known.assign(
-        group=known["group"].astype(str), worth=[f"{worth:.0f}" for worth in known["worth"]]
-    )
+    worth = [f"{worth:.0f}" for worth in known["worth"]]
     ask.say("")
-    ask.print_grid(told, MEASURED)
-    for row in frame[frame["note"] != ""].itertuples():
-        ask.say(f"note: {row.measure} of {row.group} is not known: {row.note}")
-    clear = [
-        row.measure
-        for row in known.itertuples()
-        if " minus " in row.measure and not row.low <= 0 <= row.high
-    ]
-    if " ".join(known["measure"]).find(" minus ") >= 0:
-        said = f"beyond chance: {'; '.join(clear)}" if clear else "no difference is beyond chance"
+    ask.print_grid(known.assign(group=known["group"].astype(str), worth=worth), MEASURED)
+    for row in frame[frame["note"] != ""].to_dict("records"):
+        ask.say(f"note: {row['measure']} of {row['group']} is not known: {row['note']}")
+    if found.measured.differences:
+        clear = "; ".join(one.metric for one in found.measured.clear)
+        said = f"beyond chance: {clear}" if clear else "no difference is beyond chance"
         ask.say(f"{said} (each at {found.level:.0%}, not corrected for their number)")
 
 

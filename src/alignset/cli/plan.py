@@ -108,8 +108,9 @@ def _print_forecast(made: Forecast) -> None:
     ask.say("")
     more = f"{made.total} more rows" if made.reviewed else f"{made.total} rows"
     if made.reached:
+        whose = " of each group" if len(made.groups) > 1 else ""
         ask.say(
-            f"Review {more} to know {made.aim.title} within {made.precision:g} either way "
+            f"Review {more} to know {made.aim.title}{whose} within {made.precision:g} either way "
             f"({made.level:.0%} intervals) in {made.assurance:.0%} of reviews."
         )
     for text in made.notes:

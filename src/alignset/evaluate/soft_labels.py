@@ -97,9 +97,12 @@ def learn_labels(
     n_classes: int,
     groups: tuple[Codes, ...] = (),
 ) -> LearnedLabels:
-    """Fit the regressions of :func:`soft_labels` to all reviewed rows: to plan, not to estimate."""
+    """Fit the regressions of :func:`soft_labels` to all reviewed rows: to plan, not to estimate.
+
+    Each group's labels may also be wrong more or less often, whichever label it is.
+    """
     designs, means, spreads = [], [], []
-    for one in _regressions(score, observed, true, reviewed, n_classes, groups, None):
+    for one in _regressions(score, observed, true, reviewed, n_classes, groups, None, own=True):
         x, precision = one.design[reviewed], one.spread**-2
         hit = one.hit[reviewed].astype(np.float64)
         mean = _ridge_logistic(x, hit, np.ones((1, len(x))), precision)[0]
@@ -128,15 +131,21 @@ def _regressions(
     n_classes: int,
     groups: tuple[Codes, ...],
     X: Floats | None,
+    *,
+    own: bool = False,
 ) -> Iterator[_Regression]:
-    """One for each class; of two classes, for the second."""
+    """One for each class; of two classes, for the second. ``own``: labels differ by group."""
     blocks = [_dummies(codes, reviewed) for codes in groups]
+    said = observed[:, None] == np.arange(1, n_classes)
+    if own:
+        label = said - said.mean(0)
+        both = [(x[:, :, None] * label[:, None]).reshape(len(x), -1) for x, _ in blocks]
+        blocks += [(x, 2.0) for x in both]
     if X is not None:
         blocks.append((_principal(X), 0.5))
     if n_classes == 2:
-        yield _Regression(*_design(log_odds(score), observed[:, None] == 1, blocks), true == 1)
+        yield _Regression(*_design(log_odds(score), said, blocks), true == 1)
         return
-    said = observed[:, None] == np.arange(1, n_classes)
     for k in range(n_classes):
         yield _Regression(*_design(log_odds(score[:, k]), said, blocks), true == k)
 

@@ -126,7 +126,7 @@ class AimRows:
     @property
     def reviewed(self) -> Mask:
         """Which rows have a true label."""
-        return self.true != UNREVIEWED
+        return np.asarray(self.true != UNREVIEWED)
 
     @property
     def n_classes(self) -> int:
@@ -199,7 +199,7 @@ def _read_score(table: pd.DataFrame, name: str) -> Floats:
     if bad.any():
         row = int(bad.argmax())
         raise ValueError(
-            f"column {name!r} holds {table[name].iloc[row]!r} in data row {row + 1}; a score must "
+            f"column {name!r} holds {table[name].iloc[row]} in data row {row + 1}; a score must "
             "be a number in every row."
         )
     return np.stack([-score, score], axis=1)

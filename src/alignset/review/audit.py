@@ -15,7 +15,7 @@ from alignset.evaluate.proportion import IntervalRule, wilson
 from alignset.labels import UNREVIEWED, encode_known
 from alignset.review.aim import AimRows, read_scores
 from alignset.review.design import propose
-from alignset.review.measured import Measured, measure_review, noise_rates_from
+from alignset.review.measured import Findings, measure_review, noise_rates_from
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
 from alignset.review.sample import next_wave, open_rows
 from alignset.review.sheet import Sheet, make_sheet, row_ids
@@ -61,7 +61,7 @@ class Audit:
 
     ranked: pd.DataFrame
     rates: tuple[NoiseRate, ...]  # one per group
-    measured: Measured  # every measure overall and by group, and differences
+    measured: Findings  # every measure overall and by group, and differences
     model_rates: dict[Any, float]  # mean of 1 - confidence: the model's own estimate
     tests: tuple[TwoSampleTest, ...]  # one per group
     empty: tuple[EmptyCell, ...]  # group x observed label without a reviewed row
@@ -175,9 +175,7 @@ def audit(
     rates = noise_rates_from(measured.estimates[0], rows, seen.design)
     if rule is not None or not measured.recovered:
         # of rows drawn one by one, sheets are averaged, which is more precise than any one of them
-        asked = {"level": level, "rule": rule or wilson}
-        counted = noise_rates(cells.group, names, seen.wrong, seen.reviewed, seen.design, **asked)
-        rates = tuple(counted)
+        rates = seen.counted_rates(level, rule or wilson)
     model_rates = dict(zip(names, doubt, strict=True))
     verdict = judge(rates, tests, empty)
     return Audit(seen.ranked(), rates, measured, model_rates, tests, empty, verdict, sheet, level)
@@ -255,6 +253,14 @@ class _Seen:
         classes, cells = self.model.classes, self.cells
         place = encode_known(cells.labels, classes, column=self.parts.label)
         return AimRows(replace(cells, labels=classes, label=place[cells.label]), self.true, scores)
+
+    def counted_rates(self, level: float, rule: IntervalRule) -> tuple[NoiseRate, ...]:
+        """Estimate noise rates from reviewed rows alone."""
+        names, cell = self.cells.groups.tolist(), self.cells.group
+        found = noise_rates(
+            cell, names, self.wrong, self.reviewed, self.design, level=level, rule=rule
+        )
+        return tuple(replace(rate, worth=float(rate.reviewed)) for rate in found)
 
     def tests(self, level: float, rng: np.random.Generator) -> tuple[TwoSampleTest, ...]:
         """Test each group, at a level corrected for the number of groups."""

@@ -9,8 +9,8 @@ made from few reviewed rows knows that it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,23 +18,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.labels import UNREVIEWED
-from alignset.review.aim import OF_SCORES, Aim, AimRows, check_between, prepare, reach, read_rows
+from alignset.review.aim import OF_SCORES, Aim, AimRows, check_between, read_rows
 from alignset.review.belief import Belief, believe
 from alignset.review.sample import open_rows
-from alignset.review.shortest import Shares, share_out
+from alignset.review.shortest import Shares
+from alignset.review.simulate import Future, Search
 from alignset.review.strata import review_chance
 from alignset.review.waves import read_design
-from alignset.rows.review import draw
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 MOST_ROWS = 20_000
 """Rows simulated; of larger tables, so many at random."""
-STEPS = 4
-LEAST = 30
-"""Rows below which an interval is not to be trusted, so fewer are not planned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +57,8 @@ class Forecast:
     reached: bool  # whether that is enough
     groups: pd.DataFrame  # one row per group, or one for a difference
     cells: pd.DataFrame  # one row per group x observed label
-    alone: int  # rows needed, about, if only reviewed rows counted
+    alone: float  # rows needed in all, about, if only reviewed rows counted
+    left: float  # half-width if all rows were reviewed; not 0, as the table is a sample itself
     learned: bool  # from a first wave
     right: tuple[float, float] | None  # believed accuracy of observed labels and of the score
 
@@ -88,14 +84,24 @@ class Forecast:
                 "there is. Ask for a wider interval, or for more rows."
             )
         else:
-            saved = max(1 - self.total / self.alone, 0.0)
+            said.append(self._saved())
+        if self.left > self.precision / 3:
             said.append(
-                f"reviewed rows alone would take about {self.alone} rows; the observed labels of "
-                f"the others save {saved:.0%}."
+                f"all {self.rows} rows reviewed would still leave {self.left:.3f} either way, "
+                "because the table is a sample itself."
             )
         if self.right is not None:
             said.append(_limit(*self.right))
         return tuple(said)
+
+    def _saved(self) -> str:
+        together = self.reviewed + self.total
+        if self.alone > self.rows:
+            return f"reviewed rows alone would take more than the {self.rows} rows there are."
+        return (
+            f"of rows reviewed at random and nothing else it would take about {self.alone:.0f}; "
+            f"observed labels, and drawing rows by them, save {1 - together / self.alone:.0%}."
+        )
 
 
 def _limit(observed: float, score: float) -> str:
@@ -159,61 +165,35 @@ def forecast(
     aim = check_between(aim, rows.cells)
     belief, learned = believe(rows, guess)
     future = _future(table, rows, aim, belief, truth, level, rng)
-    search = _Search(future, precision, assurance, draws, rng)
+    search = Search(future, precision, assurance, draws, rng)
     total, widths = search.run()
     shares = future.share_out(total)
-    plain = search.simulate(_at_random(future, shares))
-    wider = search.assured(plain, "alone") / search.assured(widths)
+    left = float(future.review(replace(shares, counts=shares.sizes), rng)[0].max())
+    plain = search.simulate_alone(total)
+    reviewed = int(rows.reviewed.sum())
+    ours, alone = float(search.assured(widths)[0]), float(search.assured(plain)[1])
     return Forecast(
-        aim, len(table), int(rows.reviewed.sum()), precision, level, assurance, total,
-        total < search.most or search.assured(widths) <= precision,
+        aim, len(table), reviewed, precision, level, assurance, total,
+        total < search.most or ours <= precision,
         _by_group(future.names, widths, plain, assurance), _by_cell(rows, shares, future),
-        max(int(np.ceil(total * wider**2)), total), learned, _accuracy(rows, aim, belief),
+        _rows_alone(reviewed + total, left, ours, alone),
+        left, learned, _accuracy(rows, aim, belief),
     )  # fmt: skip
+
+
+def _rows_alone(n: int, left: float, ours: float, alone: float) -> float:
+    """Return how many rows, reviewed at random and all there is, would have our half-width.
+
+    Half-widths are w^2 = left^2 + c / n, with ``left`` what a review of all rows leaves.
+    """
+    ours, left = ours**2, min(left, ours) ** 2
+    return n * max((alone**2 - left) / (ours - left), 1.0) if ours > left else float("inf")
 
 
 def check_share(name: str, value: float, most: float) -> None:
     """Refuse what is not a share."""
     if not 0 < value < most:
         raise ValueError(f"{name} must lie in (0, {most:g}), got {value}; write 0.05 for 5 %.")
-
-
-@dataclass(frozen=True, eq=False)
-class _Future:
-    """Rows, what is known of them, and how the next review goes."""
-
-    rows: AimRows
-    aim: Aim
-    belief: Callable[[np.random.Generator | None], Floats]
-    is_open: Mask
-    before: Floats  # probability that a row was reviewed already
-    level: float
-
-    def share_out(self, n: int) -> Shares:
-        return share_out(self.rows, self.aim, self.belief(None), self.is_open, n)
-
-    def review(self, shares: Shares, rng: np.random.Generator) -> tuple[list[float], list[float]]:
-        """Simulate a review: half-widths, and those of reviewed rows alone."""
-        q = self.belief(rng)
-        true = (rng.random(len(q))[:, None] > q.cumsum(1)[:, :-1]).sum(1)
-        true = np.where(self.rows.reviewed, self.rows.true, true)
-        pool = np.flatnonzero(self.is_open)
-        seen = self.rows.reviewed.copy()
-        seen[pool[draw(shares.code[pool], shares.counts, rng)]] = True
-        chance = 1 - (1 - self.before) * (1 - shares.chance)
-        known = np.where(seen, true, UNREVIEWED)
-        every = prepare(self.rows, known, chance, self.aim.threshold, rng)
-        found = reach(every, self.aim, self.level).values()
-        ours = [(one.high - one.low) / 2 for one in found]
-        alone = [(one.reviewed_only[2] - one.reviewed_only[1]) / 2 for one in found]
-        # an interval that cannot be made is as wide as can be
-        return [np.nan_to_num(w, nan=9.0) for w in ours], [np.nan_to_num(w, nan=9.0) for w in alone]
-
-    @property
-    def names(self) -> list[Any]:
-        if self.aim.between is not None:
-            return [self.aim.title]
-        return list(self.rows.members) or ["all"]
 
 
 def _future(
@@ -224,13 +204,13 @@ def _future(
     truth: str | None,
     level: float,
     rng: np.random.Generator,
-) -> _Future:
+) -> Future:
     if len(rows) > MOST_ROWS:
         some = np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))
         part, n = rows.take(some), MOST_ROWS
         # what was reviewed already taught the belief, and is not counted again
         part = AimRows(part.cells, np.full(n, UNREVIEWED), part.scores)
-        return _Future(
+        return Future(
             part, aim, lambda g: belief.probability(g)[some], np.ones(n, dtype=bool),
             np.zeros(n), level,
         )  # fmt: skip
@@ -240,88 +220,21 @@ def _future(
         # without a known probability, a row reviewed before stands for itself
         before = np.where(np.isnan(known.chance), rows.reviewed.astype(float), known.chance)
     is_open = open_rows(table, truth)
-    return _Future(rows, aim, belief.probability, is_open, before, level)
+    return Future(rows, aim, belief.probability, is_open, before, level)
 
 
-@dataclass(eq=False)
-class _Search:
-    """Find the number of rows from simulated half-widths.
-
-    log half-width falls linearly with log n, and spreads about its mean as it did in the
-    simulated reviews: all of them count, those near the goal most.
-    """
-
-    future: _Future
-    precision: float
-    assurance: float
-    draws: int
-    rng: np.random.Generator
-
-    def __post_init__(self) -> None:
-        self.most = int(self.future.is_open.sum())
-        strata = len(np.unique(self.future.rows.cells.flat))
-        self.least = min(max(LEAST, 5 * strata), self.most)
-
-    def run(self) -> tuple[int, pd.DataFrame]:
-        """Return the number of rows, and the half-widths simulated near it."""
-        n, tried = min(max(self.least, 200), self.most), []
-        for _ in range(STEPS):
-            tried.append((n, self.simulate(self.future.share_out(n))))
-            n = self._next(tried)
-        return n, tried[-1][1] * np.sqrt(tried[-1][0] / n)
-
-    def simulate(self, shares: Shares) -> pd.DataFrame:
-        """Simulate reviews: half-widths of each group, ours and of reviewed rows alone."""
-        size = range(len(self.future.names))
-        reviews = [self.future.review(shares, self.rng) for _ in range(self.draws)]
-        columns = pd.MultiIndex.from_product([["ours", "alone"], size])
-        return pd.DataFrame([[*ours, *alone] for ours, alone in reviews], columns=columns)
-
-    def assured(self, found: pd.DataFrame, which: str = "ours") -> float:
-        """Half-width that the wanted share of reviews keeps, in all groups at once."""
-        return float(np.quantile(found[which].max(axis=1), self.assurance, method="higher"))
-
-    def _next(self, tried: list[tuple[int, pd.DataFrame]]) -> int:
-        """Return the number of rows at which the assured half-width is the one wanted."""
-        x = np.repeat([np.log(n) for n, _ in tried], self.draws)
-        widths = np.stack([found["ours"].max(axis=1) for _, found in tried])
-        y = np.log(widths / self.precision)
-        near = np.repeat(1 / (0.1 + np.abs(y.mean(1))), self.draws)
-        y = y.reshape(-1)
-        slope = -0.5
-        if np.ptp(x) > 0.05:
-            slope = float(np.clip(np.polyfit(x, y, 1, w=near)[0], -1.0, -0.3))
-        at_one = y - slope * x
-        order = np.argsort(at_one)
-        share = np.cumsum(near[order] ** 2) / (near**2).sum()
-        high = at_one[order][min(int(np.searchsorted(share, self.assurance)), len(order) - 1)]
-        goal = np.clip(-high / slope, x[-1] - 1.4, x[-1] + 1.4)
-        return int(np.clip(np.ceil(np.exp(goal)), self.least, self.most))
-
-
-def _at_random(future: _Future, shares: Shares) -> Shares:
-    """Draw as many rows of each group, but simply at random: what there was without a proxy."""
-    group = future.rows.cells.group
-    of = np.zeros(len(shares.sizes), dtype=np.int64)
-    of[shares.code] = group
-    sizes, counts = (np.bincount(of, x).astype(np.int64) for x in (shares.sizes, shares.counts))
-    return Shares(group, sizes, counts)
-
-
-def _by_group(
-    names: list[Any], found: pd.DataFrame, plain: pd.DataFrame, assurance: float
-) -> pd.DataFrame:
+def _by_group(names: list[Any], found: Floats, plain: Floats, assurance: float) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "group": names,
-            "expected_half_width": found["ours"].mean().to_numpy(),
-            "assured_half_width": found["ours"].quantile(assurance).to_numpy(),
-            "reviewed_alone_half_width": plain["alone"].mean().to_numpy(),
+            "expected_half_width": found[:, 0].mean(0),
+            "assured_half_width": np.quantile(found[:, 0], assurance, axis=0),
+            "reviewed_alone_half_width": plain[:, 1].mean(0),
         }
     )
 
 
-def _by_cell(rows: AimRows, shares: Shares, future: _Future) -> pd.DataFrame:
+def _by_cell(rows: AimRows, shares: Shares, future: Future) -> pd.DataFrame:
     """Rows to draw from each group x observed label."""
     cell_of = np.zeros(len(shares.sizes), dtype=np.int64)
     cell_of[shares.code] = future.rows.cells.flat

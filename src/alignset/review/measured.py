@@ -27,13 +27,23 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Findings:
     """Estimates with their groups, differences between groups, and between two scores."""
 
     estimates: tuple[Estimate, ...]
     between_groups: tuple[Estimate, ...]
     between_scores: tuple[Estimate, ...]
     recovered: bool  # whether the probability of review is known for every row
+
+    @property
+    def differences(self) -> tuple[Estimate, ...]:
+        """Every difference, between groups and between scores."""
+        return (*self.between_groups, *self.between_scores)
+
+    @property
+    def clear(self) -> tuple[Estimate, ...]:
+        """Differences whose interval leaves out zero."""
+        return tuple(one for one in self.differences if one.low > 0 or one.high < 0)
 
     def frame(self) -> pd.DataFrame:
         """One row per measure and group, and one per difference."""
@@ -55,7 +65,7 @@ def measure_review(
     threshold: float | None = None,
     level: float = 0.95,
     rng: np.random.Generator,
-) -> Measured:
+) -> Findings:
     """Estimate all that rows, scores and a threshold allow."""
     known = review_chance(rows, design)
     every = prepare(rows, counted(rows, known), known.chance, threshold, rng)
@@ -67,7 +77,7 @@ def measure_review(
         if aim.score is not None and len(rows.scores) == 2:
             paired.append(_with_groups(every, aim, level))
     recovered = not bool(np.isnan(known.chance).any())
-    return Measured(tuple(estimates), tuple(differences), tuple(paired), recovered)
+    return Findings(tuple(estimates), tuple(differences), tuple(paired), recovered)
 
 
 def counted(rows: AimRows, known: ReviewChance) -> NDArray[np.int64]:
@@ -112,9 +122,7 @@ def _differences(every: EstimateRows, aim: Aim, level: float) -> list[Estimate]:
     ]
 
 
-def noise_rates_from(
-    found: Estimate, rows: AimRows, design: ReviewDesign
-) -> tuple[NoiseRate, ...]:
+def noise_rates_from(found: Estimate, rows: AimRows, design: ReviewDesign) -> tuple[NoiseRate, ...]:
     """Put the estimates of the share of wrong labels in the form that is shown everywhere."""
     parts = found.by_group or {rows.cells.groups.tolist()[0]: found}
     wrong = rows.reviewed & (rows.true != rows.cells.label)

@@ -148,9 +148,9 @@ def plan(
     A group's ``needed`` is the smallest number of rows, shared among its observed labels in
     proportion, whose half-width is at most ``precision``: in a share ``assurance ** (1 / groups)``
     of samples at the guessed rate, or on average over these, with the effective size
-    p (1 - p) / V of the stratified design, V = sum_h (N_h / N)^2 p_h (1 - p_h) / n*_h and the finite population
-    correction n*_h = n_h (N_h - 1) / (N_h - n_h). ``needed_at_worst`` does the same at the rate
-    0.5 without averaging, so no outcome gives a wider interval.
+    p (1 - p) / V of the stratified design, V = sum_h (N_h / N)^2 p_h (1 - p_h) / n*_h and the
+    finite population correction n*_h = n_h (N_h - 1) / (N_h - n_h). ``needed_at_worst`` does the
+    same at the rate 0.5 without averaging, so no outcome gives a wider interval.
     """
     cells = read_cells(table, label=label, group=group)
     sizes = cells.counts

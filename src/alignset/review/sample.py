@@ -15,7 +15,7 @@ from alignset.review.design import Allocation, allocate, draw_stratified, propor
 from alignset.review.sheet import WAVE, Sheet, make_sheet
 from alignset.review.shortest import Shares, share_out
 from alignset.tables.files import check_columns
-from alignset.tables.targets import guessed_rates, read_cells
+from alignset.tables.targets import Cells, guessed_rates, read_cells
 
 
 def sample(
@@ -91,10 +91,7 @@ def sample(
     if aim is not None:
         shares = _for_aim(table, aim, label, truth, group, guess, is_open, n, floor)
     else:
-        sizes = cells.count(is_open)
-        weights = allocation(sizes, guessed_rates(guess, cells))
-        counts = allocate(sizes, weights, n, floor=floor).reshape(-1)
-        shares = Shares(cells.flat, sizes.reshape(-1), counts)
+        shares = _by_cell(cells, allocation, guessed_rates(guess, cells), is_open, n, floor)
     rng = np.random.default_rng(random_state)
     drawn = pool[draw_stratified(shares.code[pool], shares.counts, rng)]
     # a stratum's number must not reveal the label
@@ -106,6 +103,19 @@ def sample(
         show=[*dict.fromkeys([*show, *([label] if show_label and label else [])])],
         choices=[] if label is None else cells.labels.tolist(),
     )  # fmt: skip
+
+
+def _by_cell(
+    cells: Cells,
+    allocation: Allocation,
+    rates: NDArray[np.float64],
+    is_open: NDArray[np.bool_],
+    n: int,
+    floor: int,
+) -> Shares:
+    sizes = cells.count(is_open)
+    counts = allocate(sizes, allocation(sizes, rates), n, floor=floor)
+    return Shares(cells.flat, sizes.reshape(-1), counts.reshape(-1))
 
 
 def _for_aim(

@@ -29,7 +29,7 @@ Mask = NDArray[np.bool_]
 
 MOST_BLOCKS = 3
 """Blocks by score within a group x observed label."""
-LEAST_IN_STRATUM = 6
+LEAST_IN_STRATUM = 10
 """Rows drawn from each stratum, where that many can be: its variance has to be estimated."""
 LEAST_SIGMA = 1 / 3
 """Of the group's: what is believed may be wrong, so no stratum is looked at far less often."""
@@ -82,12 +82,26 @@ def share_out(
     group = np.zeros(len(sizes), dtype=np.int64)
     group[code] = rows.cells.group
     spread = np.maximum(spread, LEAST_SIGMA * _group_spread(group, sizes, spread)[group])
-    weights = sizes * spread
+    weights: Floats = np.asarray(sizes, float) * spread
     if aim.between is None and rows.members:
         weights = weights * _between_groups(group, sizes, spread, fixed, n)[group]
-    filled = max(int((sizes > 0).sum()), 1)
-    least = max(floor, min(LEAST_IN_STRATUM, n // filled))
-    return Shares(code, sizes, allocate(sizes, weights, n, floor=least))
+    counts = np.minimum(sizes, max(floor, 1))  # of groups that nobody asked about
+    asked = np.isin(group, _asked(rows, aim)) & (sizes > 0)
+    left = n - int(counts[~asked].sum())
+    least = max(floor, min(LEAST_IN_STRATUM, left // max(int(asked.sum()), 1)))
+    # if all that is asked about is drawn, the others have what is left
+    some = allocate(sizes[asked], weights[asked], min(left, int(sizes[asked].sum())), floor=least)
+    counts[asked] = some
+    if counts.sum() < n:
+        more = n - int(some.sum())
+        counts[~asked] = allocate(sizes[~asked], sizes[~asked], more, floor=floor)
+    return Shares(code, sizes, counts)
+
+
+def _asked(rows: AimRows, aim: Aim) -> list[int]:
+    """Return the groups that the aim is about."""
+    names = rows.cells.groups.tolist()
+    return [g for g, name in enumerate(names) if aim.between is None or name in aim.between]
 
 
 def _worth_looking(rows: AimRows, aim: Aim, shares: Floats) -> tuple[Floats, Floats]:
@@ -104,10 +118,6 @@ def _worth_looking(rows: AimRows, aim: Aim, shares: Floats) -> tuple[Floats, Flo
         sigma[member] = np.sqrt(np.maximum((q * psi**2).sum(1) - mean**2, 0.0)) / len(q)
         # the draw of the rows from their population, which stays if all of them are reviewed
         fixed[g] = 0.0 if aim.finite else float((q * psi**2).sum()) / len(q) ** 2
-    if aim.between is not None:
-        compared = [rows.cells.groups.tolist().index(name) for name in aim.between]
-        outside = ~np.isin(group, compared)
-        sigma[outside] = 1e-3 * sigma[~outside].mean()  # never zero
     return sigma, fixed
 
 
@@ -145,9 +155,7 @@ def _group_spread(group: Codes, sizes: Codes, spread: Floats) -> Floats:
     return np.asarray(np.sqrt(np.bincount(group, sizes * spread**2) / np.maximum(total, 1)))
 
 
-def _between_groups(
-    group: Codes, sizes: Codes, spread: Floats, fixed: Floats, n: int
-) -> Floats:
+def _between_groups(group: Codes, sizes: Codes, spread: Floats, fixed: Floats, n: int) -> Floats:
     """Return how much more each group gets than Neyman's share, so that the largest V is small."""
     once = np.bincount(group, sizes * spread, minlength=len(fixed))
     twice = np.bincount(group, sizes * spread**2, minlength=len(fixed))
