@@ -26,9 +26,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from interval_coverage import Setting, make_pool
-from pages import DOCS
+from pages import DOCS, markdown, render
 from review_worth import nhanes_rows
 
+from alignset.cli.report import write_text
 from alignset.evaluate.estimands import ESTIMANDS
 from alignset.evaluate.result import Estimate
 from alignset.review.aim import Aim, AimRows, check_between, prepare, reach, read_rows
@@ -232,6 +233,40 @@ def summary(target: Target, found: pd.DataFrame) -> dict[str, object]:
     }
 
 
+def page(table: pd.DataFrame) -> str:
+    """Return docs/evaluation/plan.md."""
+    rows = [
+        [
+            row.target,
+            row.table,
+            row.before,
+            f"{row.promised:g}",
+            f"{row.planned:.0f} ({row.planned_low:.0f}, {row.planned_high:.0f})",
+            f"{row.width:.3f}",
+            f"{row.width_alone:.3f}",
+            f"{row.met:.1%}",
+            f"{row.coverage:.1%}",
+        ]
+        for row in table.rename(columns={"known before": "before"}).itertuples()
+    ]
+    head = ["to know", "table", "known before", "promised", "planned", "half-width", "alone"]
+    repetitions = int(table.repetitions.min())
+    return render(
+        "plan_campaign.md.jinja",
+        command="nice python tools/plan_campaign.py",
+        table=markdown([*head, "kept", "covers"], rows),
+        plans=PLANS,
+        per_plan=repetitions // PLANS,
+        plans_wave=PLANS_AFTER_WAVE,
+        per_wave=repetitions // PLANS_AFTER_WAVE,
+        repetitions=repetitions,
+        met_low=f"{table.met.min():.1%}",
+        met_high=f"{table.met.max():.1%}",
+        cover_low=f"{table.coverage.min():.1%}",
+        cover_high=f"{table.coverage.max():.1%}",
+    )
+
+
 def main(argv: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -252,6 +287,8 @@ def main(argv: list[str] | None = None) -> None:
         place = {one.name: i for i, one in enumerate(TARGETS)}
         table = table.sort_values("target", key=lambda names: names.map(place))
         table.to_csv(options.out, index=False, float_format="%.5g")
+    if options.out == OUT:
+        write_text(OUT.with_name("plan.md"), page(table))
 
 
 if __name__ == "__main__":

@@ -134,9 +134,13 @@ def _print_measures(found: Audit) -> None:
     if not len(frame):
         return
     known = frame[frame["note"] == ""]
-    worth = [f"{worth:.0f}" for worth in known["worth"]]
+    sizes = [f"{worth:.0f}" for worth in known["worth"]]
     ask.say("")
-    ask.print_grid(known.assign(group=known["group"].astype(str), worth=worth), MEASURED)
+    ask.print_grid(known.assign(group=known["group"].astype(str), worth=sizes), MEASURED)
+    whole = [one for one in found.measured.estimates if one.metric != "wrong" and not one.note]
+    if whole:
+        worth = ", ".join(f"{one.worth:.0f} for {one.metric}" for one in whole)
+        ask.say(f"reviewed {whole[0].reviewed}, worth {worth}")
     for row in frame[frame["note"] != ""].to_dict("records"):
         ask.say(f"note: {row['measure']} of {row['group']} is not known: {row['note']}")
     if found.measured.differences:
