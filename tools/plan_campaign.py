@@ -1,6 +1,7 @@
 """Plan a review, draw it, review, audit, many times over, and see if promises are kept.
 
-    nice python tools/plan_campaign.py        # 500 times for each target; docs/evaluation/plan.csv
+    nice python tools/plan_campaign.py            # 500 times for each target: plan.csv, plan.md
+    nice python tools/plan_campaign.py --sheets   # sheets drawn for an aim or not: sheets.csv
 
 Tables are drawn from a pool whose truth is known: NHANES diabetes (4 855 people, with a score
 fitted to observed labels out of fold), or a simulated one. `plan` says how many rows, `sample`
@@ -35,14 +36,14 @@ from alignset.evaluate.result import Estimate
 from alignset.review.aim import Aim, AimRows, check_between, prepare, reach, read_rows
 from alignset.review.forecast import forecast
 from alignset.review.join import join
-from alignset.review.measured import counted
+from alignset.review.measured import counted_labels
 from alignset.review.plan import plan
 from alignset.review.sample import sample
 from alignset.review.sheet import Reviews, Sheet
 from alignset.review.strata import review_chance
 from alignset.review.waves import read_design
 
-OUT = DOCS / "evaluation/plan.csv"
+OUT, SHEETS = DOCS / "evaluation/plan.csv", DOCS / "evaluation/sheets.csv"
 PLANS, PLANS_AFTER_WAVE = 10, 50
 """Plans made from a guess, and after a first wave."""
 
@@ -157,13 +158,13 @@ def make_plan(target: Target, table: pd.DataFrame, rng: np.random.Generator) -> 
 
 
 def review(
-    target: Target, table: pd.DataFrame, n: int, rng: np.random.Generator
+    target: Target, table: pd.DataFrame, n: int, rng: np.random.Generator, *, aimed: bool = True
 ) -> dict[str, Estimate]:
-    """Draw a sheet, fill it in, and make the estimates of an audit."""
+    """Draw a sheet, for its aim or in proportion, fill it in, and make an audit's estimates."""
     group = ["group"] if target.grouped else []
     truth = "reviewed" if target.first else None
     sheet = sample(
-        table, n=n, label="obs", group=group, truth=truth, aim=target.aim,
+        table, n=n, label="obs", group=group, truth=truth, aim=target.aim if aimed else None,
         guess=guesses(pool_of(target.pool, target.noise)), random_state=rng,
     )  # fmt: skip
     return audited(target, fill_in(table, sheet), rng)
@@ -176,7 +177,7 @@ def audited(target: Target, joined: pd.DataFrame, rng: np.random.Generator) -> d
     rows: AimRows = read_rows(joined, label="obs", truth="reviewed", group=group, scores=columns)
     known = review_chance(rows, read_design(joined))
     assert not np.isnan(known.chance).any(), "the design was not recovered"
-    every = prepare(rows, counted(rows, known), known.chance, target.aim.threshold, rng)
+    every = prepare(rows, counted_labels(rows, known), known.chance, target.aim.threshold, rng)
     return reach(every, check_between(target.aim, rows.cells), 0.95)
 
 
@@ -233,7 +234,28 @@ def summary(target: Target, found: pd.DataFrame) -> dict[str, object]:
     }
 
 
-def page(table: pd.DataFrame) -> str:
+def compare_sheets(target: Target, repetitions: int, n: int = 400) -> dict[str, object]:
+    """Measure mean half-widths, where widest, of sheets for the aim and in proportion."""
+    rng = np.random.default_rng([1, *target.name.encode()])
+    widths = []
+    for _ in range(repetitions):
+        table = new_table(target, rng)
+        both = [review(target, table, n, rng, aimed=aimed) for aimed in (True, False)]
+        widths.append([max((e.high - e.low) / 2 for e in one.values()) for one in both])
+    ours, plain = np.mean(widths, axis=0)
+    error = np.std(np.log(widths) @ [1, -1]) / np.sqrt(repetitions)
+    return {
+        "target": target.name,
+        "rows": n,
+        "repetitions": repetitions,
+        "proportional": plain,
+        "aimed": ours,
+        "ratio": ours / plain,
+        "error": error,
+    }
+
+
+def page(table: pd.DataFrame, sheets: pd.DataFrame) -> str:
     """Return docs/evaluation/plan.md."""
     rows = [
         [
@@ -264,6 +286,22 @@ def page(table: pd.DataFrame) -> str:
         met_high=f"{table.met.max():.1%}",
         cover_low=f"{table.coverage.min():.1%}",
         cover_high=f"{table.coverage.max():.1%}",
+        sheets=markdown(
+            ["to know", "half-width, proportional", "for the aim", "ratio", "standard error"],
+            [
+                [
+                    s.target,
+                    f"{s.proportional:.4f}",
+                    f"{s.aimed:.4f}",
+                    f"{s.ratio:.3f}",
+                    f"{s.error:.3f}",
+                ]
+                for s in sheets.itertuples()
+            ],
+        ),
+        sheet_rows=int(sheets.rows.iloc[0]),
+        sheet_repetitions=int(sheets.repetitions.min()),
+        narrower=f"{1 - sheets.ratio.max():.0%} to {1 - sheets.ratio.min():.0%}",
     )
 
 
@@ -273,7 +311,14 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--repetitions", type=int, default=500)
     parser.add_argument("--only", default="", help="targets whose name has this in it")
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--sheets", action="store_true")
     options = parser.parse_args(argv)
+    if options.sheets:
+        some = [one for one in TARGETS if not one.first and one.aim.measure != "wrong"]
+        found = [compare_sheets(one, min(options.repetitions, 100)) for one in some]
+        pd.DataFrame(found).to_csv(SHEETS, index=False, float_format="%.5g")
+        write_text(OUT.with_name("plan.md"), page(pd.read_csv(OUT), pd.read_csv(SHEETS)))
+        return
     table = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame({"target": []})
     for target in TARGETS:
         if options.only not in target.name:
@@ -287,8 +332,8 @@ def main(argv: list[str] | None = None) -> None:
         place = {one.name: i for i, one in enumerate(TARGETS)}
         table = table.sort_values("target", key=lambda names: names.map(place))
         table.to_csv(options.out, index=False, float_format="%.5g")
-    if options.out == OUT:
-        write_text(OUT.with_name("plan.md"), page(table))
+    if options.out == OUT and SHEETS.exists():
+        write_text(OUT.with_name("plan.md"), page(pd.read_csv(OUT), pd.read_csv(SHEETS)))
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def test_a_measure_shares_rows_out_by_what_they_can_tell(capsys, tmp_path):
     rows = pd.read_csv(sheet)
     assert rows["probability"].nunique() > 4
     seen = frame["obs"][rows["row"]]
-    assert seen.mean() > 0.6  # a yes is wrong more often
+    assert seen.mean() > frame["obs"].mean() + 0.05  # a yes is wrong more often
     code, _, err = run(capsys, *argv, "--score", "risk")
     assert code == 2
     assert "--score needs --measure." in err

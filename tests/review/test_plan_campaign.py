@@ -39,4 +39,4 @@ def test_the_page_shows_every_target_that_was_run():
     assert (table["met"] >= 0.9).all()
     assert table["coverage"].between(0.93, 0.97).all()
     text = campaign.OUT.with_name("plan.md").read_text(encoding="utf-8")
-    assert text == campaign.page(table)
+    assert text == campaign.page(table, pd.read_csv(campaign.SHEETS))

@@ -11,7 +11,6 @@ from alignset.cli import review_options as ask
 from alignset.review.aim import Aim
 from alignset.review.forecast import Forecast, forecast
 from alignset.review.plan import Plan, plan
-from alignset.review.sheet import DESIGN
 from alignset.tables.files import read_table
 
 
@@ -56,7 +55,9 @@ def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) 
     label, group = options["label"], list(options["group"])
     expected, seed = options.pop("expected"), options.pop("random_state")
     assert aim is not None
-    frame = read_table(table, columns=_needed(table, aim, label, truth, group))
+    # a first wave brings the columns of its sheet, whichever of them there are
+    wanted = None if truth else list(dict.fromkeys([label, *group, *aim.columns]))
+    frame = read_table(table, columns=wanted)
     rates = ask.parse_guess(guess, frame[label].drop_duplicates().tolist())
     if aim == Aim("wrong") and truth is None:
         options["assurance"] = None if expected else options["assurance"]
@@ -76,15 +77,6 @@ def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) 
         _print(made)
     else:
         _print_forecast(made)
-
-
-def _needed(table: Path, aim: Aim, label: str, truth: str | None, group: list[str]) -> list[str]:
-    """Name the columns to read: those asked for, and what a sheet added if rows were reviewed."""
-    wanted = [label, *group, *aim.columns]
-    if truth is not None:
-        there = read_table(table).columns
-        wanted += [truth, *(name for name in DESIGN if name in there)]
-    return list(dict.fromkeys(wanted))
 
 
 def _as_json(made: Plan | Forecast) -> dict[str, Any]:

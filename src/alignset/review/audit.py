@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
-from alignset.evaluate.proportion import IntervalRule, wilson
+from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign
+from alignset.evaluate.proportion import IntervalRule
 from alignset.labels import UNREVIEWED, encode_known
 from alignset.review.aim import AimRows, read_scores
 from alignset.review.design import propose
-from alignset.review.measured import Findings, measure_review, noise_rates_from
+from alignset.review.measured import Findings, measure_review, review_noise_rates
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
 from alignset.review.sample import next_wave, open_rows
 from alignset.review.sheet import Sheet, make_sheet, row_ids
@@ -169,20 +169,11 @@ def audit(
     tests, empty = seen.tests(level, rng), seen.empty()
     sheet = seen.next_sheet(next_rows, floor, show, rng) if next_rows else None
     rows = seen.aim_rows(_scores(seen, score, score_b, threshold, new_rows=new_rows))
-    measured = measure_review(
-        rows, seen.design, threshold=threshold, level=level, rng=np.random.default_rng(FOLDS_SEED)
-    )
-    rates = noise_rates_from(measured.estimates[0], rows, seen.design)
-    if rule is not None or not measured.recovered:
-        # of rows drawn one by one, sheets are averaged, which is more precise than any one of them
-        rates = seen.counted_rates(level, rule or wilson)
+    measured = measure_review(rows, seen.design, threshold=threshold, level=level)
+    rates = review_noise_rates(rows, seen.design, level=level, rule=rule, found=measured)
     model_rates = dict(zip(names, doubt, strict=True))
     verdict = judge(rates, tests, empty)
     return Audit(seen.ranked(), rates, measured, model_rates, tests, empty, verdict, sheet, level)
-
-
-FOLDS_SEED = 0
-"""Folds of soft labels are dealt alike in every audit, so that a rate does not depend on --seed."""
 
 
 def _scores(
@@ -253,14 +244,6 @@ class _Seen:
         classes, cells = self.model.classes, self.cells
         place = encode_known(cells.labels, classes, column=self.parts.label)
         return AimRows(replace(cells, labels=classes, label=place[cells.label]), self.true, scores)
-
-    def counted_rates(self, level: float, rule: IntervalRule) -> tuple[NoiseRate, ...]:
-        """Estimate noise rates from reviewed rows alone."""
-        names, cell = self.cells.groups.tolist(), self.cells.group
-        found = noise_rates(
-            cell, names, self.wrong, self.reviewed, self.design, level=level, rule=rule
-        )
-        return tuple(replace(rate, worth=float(rate.reviewed)) for rate in found)
 
     def tests(self, level: float, rng: np.random.Generator) -> tuple[TwoSampleTest, ...]:
         """Test each group, at a level corrected for the number of groups."""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from alignset.evaluate.estimate_rows import EstimateRows
 from alignset.evaluate.estimates import estimate_between, estimate_within
-from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign
-from alignset.evaluate.proportion import effective_size, to_whole_rows, wilson
+from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
+from alignset.evaluate.proportion import IntervalRule, effective_size, to_whole_rows, wilson
 from alignset.evaluate.result import Estimate
 from alignset.labels import UNREVIEWED
 from alignset.review.aim import Aim, AimRows, prepare
@@ -64,11 +64,12 @@ def measure_review(
     *,
     threshold: float | None = None,
     level: float = 0.95,
-    rng: np.random.Generator,
 ) -> Findings:
     """Estimate all that rows, scores and a threshold allow."""
+    # folds of soft labels are dealt alike each time, so that no number depends on a seed
+    rng = np.random.default_rng(0)
     known = review_chance(rows, design)
-    every = prepare(rows, counted(rows, known), known.chance, threshold, rng)
+    every = prepare(rows, counted_labels(rows, known), known.chance, threshold, rng)
     single = replace(every, scored=every.scored[:1])
     estimates, differences, paired = [], [], []
     for aim in _aims(rows, threshold):
@@ -80,7 +81,7 @@ def measure_review(
     return Findings(tuple(estimates), tuple(differences), tuple(paired), recovered)
 
 
-def counted(rows: AimRows, known: ReviewChance) -> NDArray[np.int64]:
+def counted_labels(rows: AimRows, known: ReviewChance) -> NDArray[np.int64]:
     """Return true labels of the rows that count."""
     return np.where(known.counts, rows.true, UNREVIEWED)
 
@@ -120,6 +121,42 @@ def _differences(every: EstimateRows, aim: Aim, level: float) -> list[Estimate]:
         for name in sizes
         if name != most
     ]
+
+
+def review_noise_rates(
+    rows: AimRows,
+    design: ReviewDesign,
+    *,
+    level: float = 0.95,
+    rule: IntervalRule | None = None,
+    found: Findings | None = None,
+) -> tuple[NoiseRate, ...]:
+    """Estimate every group's noise rate: the number that is shown everywhere.
+
+    Parameters
+    ----------
+    rows : AimRows
+    design : ReviewDesign
+    level : float, default=0.95
+    rule : callable, optional
+        Use reviewed rows alone, with this interval.
+    found : Findings, optional
+        What was estimated from the same rows, if it was.
+
+    Notes
+    -----
+    All rows are used where the sheets say how likely each was to be reviewed. Of rows drawn one by
+    one they do not; sheets are then averaged, which is more precise than any one of them.
+    """
+    if found is None:
+        found = measure_review(rows, design, level=level)
+    if rule is None and found.recovered:
+        return noise_rates_from(found.estimates[0], rows, design)
+    wrong, names = rows.reviewed & (rows.true != rows.cells.label), rows.cells.groups.tolist()
+    counted = noise_rates(
+        rows.cells.group, names, wrong, rows.reviewed, design, level=level, rule=rule or wilson
+    )
+    return tuple(replace(rate, worth=float(rate.reviewed)) for rate in counted)
 
 
 def noise_rates_from(found: Estimate, rows: AimRows, design: ReviewDesign) -> tuple[NoiseRate, ...]:

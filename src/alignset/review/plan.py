@@ -38,7 +38,7 @@ class Plan:
     >>> table = pd.DataFrame({"obs": [0, 1] * 500, "sex": ["f", "m", "m", "m"] * 250})
     >>> made = plan(table, label="obs", group="sex")
     >>> made.total, made.total_at_worst
-    (338, 405)
+    (336, 405)
     """
 
     rows: int  # of the table
