@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -6,7 +7,7 @@ import pytest
 
 from alignset.cli import main
 from alignset.estimator import NoisyLabelClassifier
-from alignset.estimator.as_model import network_of
+from alignset.estimator.as_model import predictor_of
 from alignset.model.fitted import Model
 from alignset.model.folder import save_model
 from alignset.tables.columns import Columns
@@ -42,7 +43,7 @@ def folder(tmp_path_factory, frame):
     y_true = [None if pd.isna(v) else v for v in frame["reviewed"]]
     clf.fit(reading.transform(frame), frame["told"], y_true=y_true, groups=frame["sex"])
     columns = Columns("told", ("age", "sex"), "reviewed", ("sex",), "pid", "probability")
-    model = Model(network_of(clf), reading, clf.classes_, clf.groups_, columns, {})
+    model = Model(predictor_of(clf), reading, clf.classes_, clf.groups_, columns, {})
     path = tmp_path_factory.mktemp("models") / "model"
     save_model(model, path)
     return path
@@ -65,6 +66,29 @@ def test_audit_prints_rates_a_verdict_an_action_and_doubtful_rows(capsys, folder
     assert "verdict: " in out
     assert "what helps most: " in out
     assert lines[-4].split() == ["pid", "group", "observed", "confidence", "predicted", "reviewed"]
+
+
+def test_audit_tells_how_good_a_score_is_and_what_the_review_is_worth(
+    capsys, folder, tmp_path, frame
+):
+    path = tmp_path / "scored.csv"
+    frame.assign(risk=1 / (1 + np.exp((60 - frame["age"]) / 15))).to_csv(path, index=False)
+    argv = ["audit", folder, path, "--score", "risk", "--threshold", 0.5, "--top", 0]
+    code, out, err = run(capsys, *argv)
+    assert (code, err) == (0, "")
+    heads = [line.split() for line in out.splitlines() if line.startswith("measure")]
+    assert heads == [["measure", "group", "estimate", "from", "to", "reviewed", "worth"]]
+    for name in ("prevalence", "auroc", "tpr", "fpr", "ppv", "npv"):
+        assert len([line for line in out.splitlines() if line.split()[:1] == [name]]) == 3
+    assert "tpr, f minus m" in out  # the larger group is what others are compared with
+    assert re.search(
+        r"^reviewed \d+, worth \d+ for prevalence, \d+ for auroc, \d+ for tpr", out, re.M
+    )
+    assert "not corrected for their number" in out
+    told = json.loads(run(capsys, *argv, "--json")[1])["measures"]
+    auroc = next(row for row in told if row["measure"] == "auroc" and row["group"] == "all")
+    assert auroc["worth"] >= auroc["reviewed"] == frame["reviewed"].count()
+    assert auroc["low"] <= auroc["estimate"] <= auroc["high"]
 
 
 def test_proposals_that_go_nowhere_are_said(capsys, folder, table):
@@ -135,6 +159,8 @@ def test_nothing_is_written_over_without_asking(capsys, tmp_path, folder, table,
         (["--sheet", "next.csv"], 2, "--sheet needs --next N."),
         (["--next", "5", "--label-studio", "t.json"], 2, "--label-studio needs --sheet."),
         (["--next", "-1"], 2, "--next must not be negative."),
+        (["--score", "risk"], 1, "the table has no column 'risk'; it has pid, sex, age,"),
+        (["--threshold", "0.5"], 1, "threshold needs a score to judge: a column, or the model's"),
         (["-o", "ranked.xlsx"], 1, "ranked.xlsx has no known format"),
     ],
 )

@@ -32,14 +32,72 @@ def test_plan_prints_groups_cells_warnings_and_the_paper(capsys, table):
     assert lines[5].split() == ["group", "observed", "rows", "needed", "at", "worst"]
     assert "warning: group 'x' has one row" in out
     assert "Tjandra & Wiens (2023)" in out
-    assert "within 0.05 either way (95% intervals)" in out
+    assert "within 0.05 either way (95% intervals, in 90% of reviews)" in out
+
+
+def test_the_expected_half_width_is_said_as_such_and_takes_fewer_rows(capsys, table):
+    argv = ["plan", table, "--label", "obs", "--group", "sex"]
+    sure = json.loads(run(capsys, *argv, "--json")[1])
+    hoped = json.loads(run(capsys, *argv, "--expected", "--json")[1])
+    surer = json.loads(run(capsys, *argv, "--assurance", "0.99", "--json")[1])
+    assert hoped["total"] < sure["total"] < surer["total"]
+    assert (sure["assurance"], hoped["assurance"]) == (0.9, None)
+    assert "(95% intervals, expected)" in run(capsys, *argv, "--expected")[1]
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """A table with a score, of which 60 rows were reviewed."""
+    path, rng = tmp_path / "scored.csv", np.random.default_rng(0)
+    n = 900
+    true = rng.integers(0, 2, n)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "risk": 0.3 * true + rng.random(n)})
+    frame["obs"] = np.where(rng.random(n) < 0.08, 1 - true, true)
+    frame["reviewed"] = pd.array(np.where(np.arange(n) % 15 == 0, true, -1), dtype="Int64")
+    frame["reviewed"] = frame["reviewed"].where(frame["reviewed"] >= 0)
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_a_measure_of_a_score_is_planned(capsys, scored):
+    argv = ["plan", scored, "--label", "obs", "--group", "sex", "--measure", "tpr"]
+    argv += ["--score", "risk", "--threshold", 0.7, "--precision", 0.1, "--guess", 0.08]
+    code, out, err = run(capsys, *argv)
+    assert (code, err) == (0, "")
+    assert "+- expected  +- in 90%  +- without observed labels" in out.splitlines()[0]
+    assert "to know TPR at 0.7 of each group within 0.1 either way" in out
+    assert "as guessed" in out
+    assert "observed labels are believed right in 92% of rows" in out
+    assert "at most half" in out
+    first = run(capsys, *argv, "--truth", "reviewed")[1]
+    assert "more rows to know TPR" in first
+    assert "learned from the rows reviewed so far" in first
+    told = json.loads(run(capsys, *argv, "--between", "f", "m", "--json")[1])
+    assert told["groups"][0]["group"] == "TPR at 0.7, m minus f"
+    assert told["total"] == sum(cell["needed"] for cell in told["cells"])
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (["--measure", "tpr"], 1, "tpr needs score, the column of the score it is about."),
+        (["--measure", "tpr", "--score", "risk"], 1, "tpr needs threshold"),
+        (["--measure", "auroc", "--score", "risk", "--budget", "9"], 2, "--budget is for the"),
+        (["--score", "risk", "--between", "f", "x"], 1, "between must be two of the groups f, m,"),
+        (["--score", "risk", "--assurance", "9"], 1, "assurance must lie in (0, 1), got 9.0"),
+    ],
+)
+def test_aims_that_cannot_be_are_told(capsys, scored, argv, code, said):
+    found, out, err = run(capsys, "plan", scored, "--label", "obs", "--group", "sex", *argv)
+    assert (found, out) == (code, "")
+    assert said in err
 
 
 def test_a_budget_adds_two_columns(capsys, table):
     argv = ["plan", table, "--label", "obs", "--group", "sex", "--budget", 60]
     code, out, _ = run(capsys, *argv, "--allocation", "even", "--floor", 1)
     assert code == 0
-    assert out.splitlines()[0].endswith("budget  +- with it")
+    assert out.splitlines()[0].endswith("budget  +- expected")
 
 
 def test_plan_as_json(capsys, table):

@@ -110,3 +110,22 @@ def test_an_unknown_answer_leaves_no_table(capsys, tmp_path, table):
     code, _, err = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)
     assert err == f"error: {out} exists; name another file, or pass --overwrite.\n"
     assert out.read_text() == "mine"
+
+
+def test_a_measure_shares_rows_out_by_what_they_can_tell(capsys, tmp_path):
+    rng, path, sheet = np.random.default_rng(0), tmp_path / "scored.csv", tmp_path / "sheet.csv"
+    frame = pd.DataFrame({"obs": rng.integers(0, 2, 800), "sex": rng.choice(["f", "m"], 800)})
+    frame.assign(risk=rng.random(800)).to_csv(path, index=False)
+    argv = ["sample", path, "--n", 150, "--label", "obs", "-o", sheet, "--overwrite"]
+    aim = ["--measure", "tpr", "--score", "risk", "--threshold", 0.4]
+    code, said, err = run(capsys, *argv, *aim, "--group", "sex", "--guess", "0=0.02", "--guess",
+                          "1=0.3")  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "150 rows to review, wave 1" in said
+    rows = pd.read_csv(sheet)
+    assert rows["probability"].nunique() > 4
+    seen = frame["obs"][rows["row"]]
+    assert seen.mean() > frame["obs"].mean() + 0.05  # a yes is wrong more often
+    code, _, err = run(capsys, *argv, "--score", "risk")
+    assert code == 2
+    assert "--score needs --measure." in err

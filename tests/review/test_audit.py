@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from alignset.evaluate.proportion import clopper_pearson
+from alignset.review import audit as module
 from alignset.review.audit import audit
 from alignset.review.join import join
+from alignset.review.measured import measure_review, noise_rates_from
 from alignset.review.sample import sample
 from alignset.review.sheet import Reviews
 from alignset.tables.columns import Columns
@@ -293,3 +296,96 @@ def test_the_same_seed_gives_the_same_audit(table):
 def test_bad_input_is_refused(table, change, options, said):
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         look(table.assign(**change), **options)
+
+
+def scored(table, n=250):
+    """A reviewed table with two scores of the probability of a true yes."""
+    rng, yes = np.random.default_rng(5), (table["true"] == "yes").to_numpy()
+    good = 1 / (1 + np.exp(1.0 - 2.4 * yes - rng.normal(size=len(table))))
+    table = table.assign(risk=good, noise=rng.random(len(table)))
+    return reviewed(table, n=n)
+
+
+@pytest.fixture(scope="module")
+def clean():
+    """Many rows, of whose labels few are wrong."""
+    table = made_table(3000, seed=3)
+    keep = np.random.default_rng(0).random(3000) < 0.8
+    return scored(table.assign(obs=table["obs"].where(~keep, table["true"])))
+
+
+def test_prevalence_and_its_difference_are_told_without_a_score(table):
+    found = look(reviewed(table)).measured
+    assert [one.metric for one in found.estimates] == ["wrong", "prevalence"]
+    assert list(found.estimates[1].by_group) == ["f", "m"]
+    assert [one.metric for one in found.between_groups] == [
+        "wrong, m minus f", "prevalence, m minus f",
+    ]  # fmt: skip
+    assert found.between_scores == ()
+
+
+def test_a_score_is_judged_and_observed_labels_make_it_more_precise(clean):
+    found = look(clean, score="risk", threshold=0.5).measured
+    by_name = {one.metric: one for one in found.estimates}
+    assert list(by_name) == ["wrong", "prevalence", "auroc", "tpr", "fpr", "ppv", "npv"]
+    yes = clean["true"] == "yes"
+    tpr = by_name["tpr"]
+    assert tpr.low <= (clean["risk"][yes] >= 0.5).mean() <= tpr.high
+    alone = tpr.reviewed_only
+    assert tpr.high - tpr.low < 0.8 * (alone[2] - alone[1])
+    assert tpr.reviewed == 250
+    assert tpr.worth > 1.5 * 250
+    frame = found.frame()
+    assert frame["measure"].tolist().count("tpr") == 3
+    assert "tpr, m minus f" in set(frame["measure"])
+
+
+def test_two_scores_are_compared_on_the_same_rows(clean):
+    found = look(clean, score="noise", score_b="risk").measured
+    (paired,) = found.between_scores
+    assert paired.metric == "auroc, second score minus first"
+    assert paired.low > 0.1
+    assert paired in found.clear
+
+
+def test_the_models_own_score_is_judged_only_for_rows_new_to_it(clean):
+    found = look(clean, new_rows=True, threshold=0.5).measured
+    tpr = next(one for one in found.estimates if one.metric == "tpr")
+    told = clean["obs"] == "yes"  # the doubter flags what was observed
+    assert tpr.low <= told[clean["true"] == "yes"].mean() <= tpr.high
+    said = "threshold needs a score to judge: a column, or the model's own for rows that it was"
+    with pytest.raises(ValueError, match=f"^{said}"):
+        look(clean, threshold=0.5)
+    with pytest.raises(ValueError, match=r"^score is a column, new_rows asks for the model's own"):
+        look(clean, score="risk", new_rows=True)
+
+
+def test_reviewed_rows_alone_can_be_asked_for(clean):
+    alone = look(clean, rule=clopper_pearson).rates
+    ours = look(clean).rates
+    assert all(rate.worth == rate.reviewed for rate in alone)
+    for a, b in zip(alone, ours, strict=True):
+        assert (a.rows, a.reviewed, a.wrong) == (b.rows, b.reviewed, b.wrong)
+        assert b.high - b.low < a.high - a.low
+
+
+def test_a_rate_does_not_depend_on_the_seed(clean):
+    assert look(clean, random_state=1).rates == look(clean, random_state=2).rates
+
+
+def test_noise_rates_cover_the_truth_in_nineteen_of_twenty_reviews():
+    inside = []
+    for seed in range(60):
+        table = made_table(seed=20 + seed)
+        rows = _seen_rows(reviewed(table, n=150, random_state=seed))
+        wrong = (table["obs"] != table["true"]).groupby(table["sex"]).mean()
+        inside += [rate.low <= wrong[rate.group] <= rate.high for rate in rows]
+    assert 0.9 <= np.mean(inside) <= 0.99
+
+
+def _seen_rows(table):
+    seen = module._see(Doubter(), table, Doubter.columns)
+    rows = seen.aim_rows(())
+    found = measure_review(rows, seen.design)
+    assert found.recovered
+    return noise_rates_from(found.estimates[0], rows, seen.design)

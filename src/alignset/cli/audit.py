@@ -14,7 +14,10 @@ from alignset.model.folder import load_model
 from alignset.review.audit import Audit, audit
 from alignset.tables.files import check_output, read_table, write_table
 
-ASKED = ("label", "truth", "id", "next_rows", "floor", "show", "level", "rule", "random_state")
+ASKED = (
+    "label", "truth", "id", "score", "score_b", "threshold", "new_rows", "next_rows", "floor",
+    "show", "level", "rule", "random_state",
+)  # fmt: skip
 """Options passed on to the audit unchanged."""
 
 
@@ -25,6 +28,12 @@ ASKED = ("label", "truth", "id", "next_rows", "floor", "show", "level", "rule", 
 @click.option("--truth", metavar="COLUMN", help="True label.  [default: the model's]")
 @ask.group_option
 @ask.id_option
+@ask.score_option
+@ask.score_b_option
+@ask.threshold_option
+@click.option(
+    "--new-rows", is_flag=True, help="MODEL was fitted to none of these rows: judge it, too."
+)
 @click.option("-o", "--out", type=ask.PATH, help="File for all rows, ranked.")
 @click.option("--next", "next_rows", type=int, default=0, help="Number of rows to review next.")
 @click.option("--sheet", type=ask.PATH, help="Review sheet for the proposed rows.")
@@ -35,7 +44,11 @@ ASKED = ("label", "truth", "id", "next_rows", "floor", "show", "level", "rule", 
 )
 @click.option("--top", type=int, default=10, show_default=True, help="Doubtful rows to print.")
 @ask.level_option
-@ask.interval_option
+@click.option(
+    "--interval", "rule", type=click.Choice(list(ask.INTERVALS)),
+    callback=lambda _context, _option, name: ask.INTERVALS.get(name),
+    help="Noise rates from reviewed rows alone, with this interval.",
+)  # fmt: skip
 @ask.json_option
 @ask.seed_option
 @ask.overwrite_option
@@ -45,6 +58,11 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
     Ranks every row by the confidence that its observed label is right, estimates the noise rate of
     each group from the reviewed rows (weighted, if their selection probabilities are known), says
     whether the reviewed rows are like the others, and proposes what to review next.
+
+    Estimates use the observed labels of the other rows, which make them more precise and cannot
+    bias them: "worth" is how many rows, reviewed the same way, would be as precise by themselves.
+    With --score or --new-rows, AUROC and, with --threshold, TPR, FPR, PPV and NPV are told, too,
+    and how groups differ.
     """
     _check_outputs(options)
     asked = {name: options[name] for name in ASKED}
@@ -87,6 +105,7 @@ def _as_json(found: Audit, top: int) -> dict[str, Any]:
         "reasons": found.verdict.reasons,
         "level": found.level,
         "noise_rates": rates,
+        "measures": found.measured.frame(),
         "two_sample_tests": found.tests,
         "empty_cells": found.empty,
         "most_doubtful": found.ranked.head(top),
@@ -96,23 +115,55 @@ def _as_json(found: Audit, top: int) -> dict[str, Any]:
 
 TITLES = {
     "group": "group", "rows": "rows", "reviewed": "reviewed", "wrong": "wrong",
-    "rate": "noise rate", "low": "from", "high": "to", "effective_size": "worth",
+    "rate": "noise rate", "low": "from", "high": "to", "worth": "worth",
     "model_rate": "model says", "told_apart_auroc": "told apart",
 }  # fmt: skip
 """Column of an audit's rates -> its heading."""
 
+MEASURED = {
+    "measure": "measure", "group": "group", "estimate": "estimate", "low": "from", "high": "to",
+    "reviewed": "reviewed", "worth": "worth",
+}  # fmt: skip
+"""Column of an audit's measures -> its heading."""
+
+
+def _print_measures(found: Audit) -> None:
+    """Print everything but the noise rates of groups, which stand above."""
+    frame = found.measured.frame()
+    frame = frame[(frame["measure"] != "wrong") & (frame["reviewed"] > 0)]
+    if not len(frame):
+        return
+    known = frame[frame["note"] == ""]
+    sizes = [f"{worth:.0f}" for worth in known["worth"]]
+    ask.say("")
+    ask.print_grid(known.assign(group=known["group"].astype(str), worth=sizes), MEASURED)
+    whole = [one for one in found.measured.estimates if one.metric != "wrong" and not one.note]
+    if whole:
+        worth = ", ".join(f"{one.worth:.0f} for {one.metric}" for one in whole)
+        ask.say(f"reviewed {whole[0].reviewed}, worth {worth}")
+    for row in frame[frame["note"] != ""].to_dict("records"):
+        ask.say(f"note: {row['measure']} of {row['group']} is not known: {row['note']}")
+    if found.measured.differences:
+        clear = "; ".join(one.metric for one in found.measured.clear)
+        said = f"beyond chance: {clear}" if clear else "no difference is beyond chance"
+        ask.say(f"{said} (each at {found.level:.0%}, not corrected for their number)")
+
 
 def _print(found: Audit, top: int) -> None:
     frame = found.rate_frame()
-    sizes = ["all" if math.isinf(size) else f"{size:.0f}" for size in frame["effective_size"]]
-    ask.print_grid(frame.assign(effective_size=sizes), TITLES)
+    sizes = [
+        "all" if math.isinf(size) else "" if math.isnan(worth) else f"{worth:.0f}"
+        for size, worth in zip(frame["effective_size"], frame["worth"], strict=True)
+    ]
+    ask.print_grid(frame.assign(worth=sizes), TITLES)
     weighted = any(rate.weighted for rate in found.rates)
     how = "weighted by selection probability" if weighted else "as if reviewed rows were random"
     ask.say(
         f"noise rate: share of observed labels that are wrong, {how}, {found.level:.0%} intervals; "
-        "worth: how many random rows they equal; told apart: AUROC of telling reviewed rows from "
-        "the others, 0.5 if alike"
+        "worth: how many reviewed rows would be as precise without the observed labels of the "
+        "others; told apart: AUROC of telling reviewed rows from the others, 0.5 if alike"
     )
+    _print_measures(found)
     for text in found.notes:
         ask.say(f"note: {text}")
     ask.say(f"\nverdict: {found.verdict.colour}")

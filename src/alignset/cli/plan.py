@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
+from alignset.review.aim import Aim
+from alignset.review.forecast import Forecast, forecast
 from alignset.review.plan import Plan, plan
 from alignset.tables.files import read_table
 
@@ -16,44 +18,110 @@ from alignset.tables.files import read_table
 @ask.table_argument
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
 @ask.group_option
+@ask.measure_option("wrong")
+@ask.score_option
+@ask.score_b_option
+@ask.threshold_option
+@ask.between_option
+@click.option("--truth", metavar="COLUMN", help="True label of rows reviewed so far.")
 @click.option("--precision", type=float, default=0.05, show_default=True, help="Half-width wanted.")
+@click.option(
+    "--assurance", type=float, default=0.9, show_default=True,
+    help="Share of reviews that keep the half-width.",
+)  # fmt: skip
+@click.option("--expected", is_flag=True, help="Plan the expected half-width: half keep it.")
 @ask.level_option
 @ask.guess_option
 @ask.interval_option
 @click.option("--budget", type=int, help="Rows you can review; shows what they buy.")
 @ask.allocation_option
 @click.option("--floor", default=10, show_default=True, help="Minimum rows from each cell.")
+@ask.seed_option
 @ask.json_option
 def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Work out how many rows of TABLE to review to know each group's noise rate.
+    """Work out how many rows of TABLE to review to know a measure well enough.
 
-    The noise rate is the share of observed labels that are wrong. "needed" is enough if the guess
-    is right, "at worst" whatever is found. No file is written.
+    By default the noise rate of each group, the share of observed labels that are wrong: "needed"
+    is enough, in 9 of 10 reviews, if the guess is right, "at worst" whatever is found.
+
+    With another --measure, a --score or rows reviewed so far (--truth), reviews are simulated and
+    estimated as `alignset audit` does, using the observed labels of rows that are not reviewed: how
+    much these tell is learned from the rows reviewed so far, if there are 20 or more, and otherwise
+    follows from --guess. --budget, --allocation, --floor and --interval then do not apply.
+
+    No file is written. Draw the rows with `alignset sample --measure` and the same options.
     """
-    label = options["label"]
-    frame = read_table(table, columns=list(dict.fromkeys([label, *options["group"]])))
+    aim, truth = ask.take_aim(options), options.pop("truth")
+    label, group = options["label"], list(options["group"])
+    expected, seed = options.pop("expected"), options.pop("random_state")
+    assert aim is not None
+    # a first wave brings the columns of its sheet, whichever of them there are
+    wanted = None if truth else list(dict.fromkeys([label, *group, *aim.columns]))
+    frame = read_table(table, columns=wanted)
     rates = ask.parse_guess(guess, frame[label].drop_duplicates().tolist())
-    made = plan(frame, guess=rates, **options)
-    if as_json:
-        more = ("total", "total_at_worst", "warnings", "findings")
-        told = {**vars(made), **{name: getattr(made, name) for name in more}}
-        ask.print_json(told)
+    if aim == Aim("wrong") and truth is None:
+        options["assurance"] = None if expected else options["assurance"]
+        made: Plan | Forecast = plan(frame, guess=rates, **options)
     else:
+        if options["budget"] is not None:
+            raise click.UsageError("--budget is for the noise rate without --score and --truth.")
+        asked = {name: options[name] for name in ("precision", "level", "assurance")}
+        asked |= {"assurance": 0.5} if expected else {}
+        made = forecast(
+            frame, aim, label=label, group=group, truth=truth, guess=rates, random_state=seed,
+            **asked,
+        )  # fmt: skip
+    if as_json:
+        ask.print_json(_as_json(made))
+    elif isinstance(made, Plan):
         _print(made)
+    else:
+        _print_forecast(made)
+
+
+def _as_json(made: Plan | Forecast) -> dict[str, Any]:
+    if isinstance(made, Plan):
+        more = ("total", "total_at_worst", "warnings", "findings")
+        return {**vars(made), **{name: getattr(made, name) for name in more}}
+    return {**vars(made), "aim": vars(made.aim), "notes": made.notes}
+
+
+def _print_forecast(made: Forecast) -> None:
+    widths = {
+        "group": "group",
+        "expected_half_width": "+- expected",
+        "assured_half_width": f"+- in {made.assurance:.0%}",
+        "reviewed_alone_half_width": "+- without observed labels",
+    }
+    ask.print_grid(made.groups, widths)
+    ask.say("")
+    cells = {"group": "group", "label": "observed", "rows": "rows", "needed": "needed"}
+    ask.print_grid(made.cells, cells)
+    ask.say("")
+    more = f"{made.total} more rows" if made.reviewed else f"{made.total} rows"
+    if made.reached:
+        whose = " of each group" if len(made.groups) > 1 else ""
+        ask.say(
+            f"Review {more} to know {made.aim.title}{whose} within {made.precision:g} either way "
+            f"({made.level:.0%} intervals) in {made.assurance:.0%} of reviews."
+        )
+    for text in made.notes:
+        ask.say(f"note: {text}")
 
 
 def _print(made: Plan) -> None:
     budget = {"within_budget": "budget"} if made.budget else {}
-    width = {"budget_half_width": "+- with it"} if made.budget else {}
+    width = {"budget_half_width": "+- expected"} if made.budget else {}
     needed = {"rows": "rows", "needed": "needed", "needed_at_worst": "at worst"}
     ask.print_grid(made.group_frame(), {"group": "group", **needed, **budget, **width})
     ask.say("")
     ask.print_grid(made.frame(), {"group": "group", "label": "observed", **needed, **budget})
     ask.say("")
+    sure = "expected" if made.assurance is None else f"in {made.assurance:.0%} of reviews"
     ask.say(
         f"Review {made.total} rows to know each group's noise rate within {made.precision:g} "
-        f"either way ({made.level:.0%} intervals) if the guess is right, {made.total_at_worst} "
-        "whatever is found."
+        f"either way ({made.level:.0%} intervals, {sure}) if the guess is right, "
+        f"{made.total_at_worst} whatever is found."
     )
     for text in made.warnings:
         ask.say(f"warning: {text}")

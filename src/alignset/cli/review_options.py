@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from alignset.evaluate.proportion import IntervalRule, clopper_pearson, wilson
+from alignset.review.aim import MEASURES, Aim
 from alignset.review.design import Allocation, even, neyman, proportional
 from alignset.tables.files import plain
 
@@ -43,6 +44,18 @@ allocation_option = click.option(
     callback=lambda _context, _option, name: ALLOCATIONS[name],
     help="How to share rows out among group x label cells.",
 )  # fmt: skip
+score_option = click.option(
+    "--score", metavar="COLUMN",
+    help="Score of the larger label, from a model that did not learn from these true labels.",
+)  # fmt: skip
+score_b_option = click.option(
+    "--score-b", metavar="COLUMN", help="A second score, to be compared with the first."
+)
+threshold_option = click.option("--threshold", type=float, help="Scores from here on are flagged.")
+between_option = click.option(
+    "--between", nargs=2, metavar="GROUP GROUP", default=None,
+    help="The difference between two groups: the second minus the first.",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 seed_option = click.option("--seed", "random_state", default=0, show_default=True)
@@ -56,6 +69,27 @@ guess_option = click.option(
     "--guess", multiple=True, metavar="RATE|LABEL=RATE",
     help="Expected noise rate, or LABEL=RATE for each observed label.  [default: 0.2]",
 )  # fmt: skip
+
+
+def measure_option(default: str | None) -> Callable[[Any], Any]:
+    """Return the option that says what the review is to tell."""
+    return click.option(
+        "--measure", type=click.Choice(MEASURES), default=default, show_default=default is not None,
+        help="What to know: wrong is the noise rate; all but wrong and prevalence need --score.",
+    )  # fmt: skip
+
+
+def take_aim(options: dict[str, Any]) -> Aim | None:
+    """Take the options that make an aim out of all options; None if no measure was named."""
+    names = ("score", "score_b", "threshold", "between")
+    given = {name: options.pop(name) for name in names}
+    measure = options.pop("measure")
+    if measure is None:
+        for name, value in given.items():
+            if value is not None:
+                raise click.UsageError(f"--{name.replace('_', '-')} needs --measure.")
+        return None
+    return Aim(measure, **given)
 
 
 def out_option(text: str) -> Callable[[Any], Any]:

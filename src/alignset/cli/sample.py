@@ -24,6 +24,11 @@ from alignset.tables.files import check_output, read_table, write_table
 @click.option("--show-label", is_flag=True, help="Show the observed label to the reviewer.")
 @ask.allocation_option
 @ask.guess_option
+@ask.measure_option(None)
+@ask.score_option
+@ask.score_b_option
+@ask.threshold_option
+@ask.between_option
 @click.option("--floor", default=1, show_default=True, help="Minimum rows from each cell.")
 @ask.out_option("Sheet: .csv or .tsv.")
 @ask.label_studio_option
@@ -41,12 +46,18 @@ def command(
 
     The sheet is shuffled and gives each row's selection probability. Fill in its empty column
     "reviewed" with the true label or "cannot tell", then add it to TABLE with `alignset join`.
+
+    With --measure, rows are shared out so that the interval of that measure is shortest, in the
+    group where it is longest: more rows where the true label is least certain, given the observed
+    one and the score. That is learned from rows with a true label (--truth), if there are 20 or
+    more, and otherwise follows from --guess. No row's probability is zero.
     """
+    aim = ask.take_aim(options)
     check_sheet_outputs(out, tasks, overwrite=overwrite)
     frame = read_table(table)
     label = options["label"]
     labels = frame[label].drop_duplicates().tolist() if label in frame else []
-    sheet = sample(frame, guess=ask.parse_guess(guess, labels), **options)
+    sheet = sample(frame, guess=ask.parse_guess(guess, labels), aim=aim, **options)
     write_outputs(sheet, out, tasks, overwrite=overwrite)
 
 

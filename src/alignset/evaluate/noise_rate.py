@@ -93,6 +93,7 @@ class NoiseRate:
     high: float
     effective_size: float  # number of independent draws it is worth; infinite if all are reviewed
     weighted: bool  # whether selection probabilities were known; if not, taken as drawn at random
+    worth: float = float("nan")  # reviewed rows that would be as precise by themselves
 
 
 def noise_rates(

@@ -99,6 +99,32 @@ def to_whole_rows(
     return float(fewest / population), float(max(fewest, most) / population)
 
 
+def assured_half_width(
+    rate: float,
+    size: float,
+    assurance: float,
+    *,
+    level: float = 0.95,
+    rule: IntervalRule = wilson,
+) -> float:
+    """Return the half-width that a share of samples, the assurance, does not exceed.
+
+    The true rate is given, the sample's varies about it.
+    """
+    if not np.isfinite(size):
+        return 0.0
+    n = round(size)
+    if n < 1:
+        return 0.5
+    # an interval is widest where the sample's rate is nearest to 0.5
+    tail = assurance if rate <= 0.5 else 1 - assurance
+    met = min(float(binom.ppf(tail, n, rate)) / n, 0.5)
+    if rate > 0.5:
+        met = max(float(binom.ppf(tail, n, rate)) / n, 0.5)
+    low, high = rule(met, size, level=level)
+    return float(high - low) / 2
+
+
 def expected_half_width(
     rate: float, size: float, *, level: float = 0.95, rule: IntervalRule = wilson
 ) -> float:

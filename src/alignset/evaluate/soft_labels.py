@@ -9,6 +9,9 @@ the two a row is says nothing about its q, which is what the difference estimato
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,19 +56,105 @@ def soft_labels(
         Deals the folds.
     """
     fold = deal_folds(reviewed, observed, rng)
+    found = [
+        _cross_fit(one.design, one.spread, one.hit, reviewed, fold)
+        for one in _regressions(score, observed, true, reviewed, n_classes, groups, X)
+    ]
+    return _shares(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedLabels:
+    """What reviewed rows say about every row, with what they leave open.
+
+    Parameters
+    ----------
+    designs : tuple of float arrays of shape (n, p)
+        Columns of the regression of each class; of two classes, of the second.
+    means, spreads : tuples of float arrays of shape (p,) and (p, p)
+        Coefficients, and a square root of their covariance: Laplace's approximation.
+    """
+
+    designs: tuple[Floats, ...]
+    means: tuple[Floats, ...]
+    spreads: tuple[Floats, ...]
+
+    def probability(self, rng: np.random.Generator | None = None) -> Floats:
+        """Probability of every true class, (n, K); with ``rng``, one that is as well possible."""
+        found = []
+        for design, mean, spread in zip(self.designs, self.means, self.spreads, strict=True):
+            off = 0.0 if rng is None else spread @ rng.normal(size=len(mean))
+            found.append(_sigmoid(design @ (mean + off)))
+        return _shares(found)
+
+
+def learn_labels(
+    score: Floats,
+    observed: Codes,
+    true: Codes,
+    reviewed: Mask,
+    *,
+    n_classes: int,
+    groups: tuple[Codes, ...] = (),
+) -> LearnedLabels:
+    """Fit the regressions of :func:`soft_labels` to all reviewed rows: to plan, not to estimate.
+
+    Each group's labels may also be wrong more or less often, whichever label it is.
+    """
+    designs, means, spreads = [], [], []
+    for one in _regressions(score, observed, true, reviewed, n_classes, groups, None, own=True):
+        x, precision = one.design[reviewed], one.spread**-2
+        hit = one.hit[reviewed].astype(np.float64)
+        mean = _ridge_logistic(x, hit, np.ones((1, len(x))), precision)[0]
+        q = _sigmoid(x @ mean)
+        curve = (x * (q * (1 - q))[:, None]).T @ x + np.diag(precision)
+        designs.append(one.design)
+        means.append(mean)
+        spreads.append(np.linalg.inv(np.linalg.cholesky(curve)).T)
+    return LearnedLabels(tuple(designs), tuple(means), tuple(spreads))
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """Columns (n, p), how large coefficients may be (p,), and which rows are hits (n,)."""
+
+    design: Floats
+    spread: Floats
+    hit: Mask
+
+
+def _regressions(
+    score: Floats,
+    observed: Codes,
+    true: Codes,
+    reviewed: Mask,
+    n_classes: int,
+    groups: tuple[Codes, ...],
+    X: Floats | None,
+    *,
+    own: bool = False,
+) -> Iterator[_Regression]:
+    """One for each class; of two classes, for the second. ``own``: labels differ by group."""
     blocks = [_dummies(codes, reviewed) for codes in groups]
+    said = observed[:, None] == np.arange(1, n_classes)
+    if own:
+        label = said - said.mean(0)
+        both = [(x[:, :, None] * label[:, None]).reshape(len(x), -1) for x, _ in blocks]
+        blocks += [(x, 2.0) for x in both]
     if X is not None:
         blocks.append((_principal(X), 0.5))
     if n_classes == 2:
-        odds = log_odds(score)
-        design, spread = _design(odds, observed[:, None] == 1, blocks)
-        q = _cross_fit(design, spread, true == 1, reviewed, fold)
-        return np.stack([1 - q, q], axis=1)
-    said = observed[:, None] == np.arange(1, n_classes)
-    each = np.empty((len(observed), n_classes))
+        yield _Regression(*_design(log_odds(score), said, blocks), true == 1)
+        return
     for k in range(n_classes):
-        design, spread = _design(log_odds(score[:, k]), said, blocks)
-        each[:, k] = _cross_fit(design, spread, true == k, reviewed, fold)
+        yield _Regression(*_design(log_odds(score[:, k]), said, blocks), true == k)
+
+
+def _shares(found: list[Floats]) -> Floats:
+    """Put the classes' probabilities side by side, (n, K), so that they add up to 1."""
+    if len(found) == 1:
+        return np.stack([1 - found[0], found[0]], axis=1)
+    each = np.stack(found, axis=1)
     return np.asarray(each / each.sum(1, keepdims=True))
 
 

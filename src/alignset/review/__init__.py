@@ -1,7 +1,8 @@
 """Human review: plan how many rows, draw them, write a sheet, join the answers, audit labels.
 
-The verbs are in modules of the same name (``plan.plan``, ``sample.sample``, ``join.join``,
-``audit.audit``); what they take and return can be imported from here.
+The verbs are in modules of the same name (``plan.plan``, ``forecast.forecast``, which plans for an
+:class:`Aim`, ``sample.sample``, ``join.join``, ``audit.audit``); what they take and return can be
+imported from here.
 
 The module can be called, with a warning: ``alignset.review(...)`` was a function, which is now
 ``alignset.draw_review``. Calling the module ends with version 0.3.
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from alignset._moved import forwarder
 
 if TYPE_CHECKING:
+    from alignset.review.aim import Aim as Aim
     from alignset.review.design import allocate as allocate
     from alignset.review.design import even as even
     from alignset.review.design import neyman as neyman
     from alignset.review.design import propose as propose
+    from alignset.review.forecast import Forecast as Forecast
     from alignset.review.join import Joined as Joined
     from alignset.review.plan import Plan as Plan
     from alignset.review.representative import two_sample_test as two_sample_test
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 _HOME = {
     **dict.fromkeys(("Reviews", "Sheet", "read_reviews"), "sheet"),
     **dict.fromkeys(("allocate", "even", "neyman", "propose"), "design"),
+    "Aim": "aim",
+    "Forecast": "forecast",
     "Joined": "join",
     "Plan": "plan",
     "two_sample_test": "representative",

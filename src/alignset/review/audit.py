@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
-from alignset.evaluate.proportion import IntervalRule, wilson
+from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign
+from alignset.evaluate.proportion import IntervalRule
 from alignset.labels import UNREVIEWED, encode_known
+from alignset.review.aim import AimRows, read_scores
 from alignset.review.design import propose
+from alignset.review.measured import Findings, measure_review, review_noise_rates
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
 from alignset.review.sample import next_wave, open_rows
 from alignset.review.sheet import Sheet, make_sheet, row_ids
@@ -58,7 +60,8 @@ class Audit:
     """
 
     ranked: pd.DataFrame
-    rates: tuple[NoiseRate, ...]  # one per group, from reviewed rows
+    rates: tuple[NoiseRate, ...]  # one per group
+    measured: Findings  # every measure overall and by group, and differences
     model_rates: dict[Any, float]  # mean of 1 - confidence: the model's own estimate
     tests: tuple[TwoSampleTest, ...]  # one per group
     empty: tuple[EmptyCell, ...]  # group x observed label without a reviewed row
@@ -108,11 +111,15 @@ def audit(
     truth: str | None = None,
     group: Sequence[str] | None = None,
     id: str | None = None,
+    score: str | None = None,
+    score_b: str | None = None,
+    threshold: float | None = None,
+    new_rows: bool = False,
     next_rows: int = 0,
     floor: float = 0.25,
     show: Sequence[str] = (),
     level: float = 0.95,
-    rule: IntervalRule = wilson,
+    rule: IntervalRule | None = None,
     random_state: int | np.random.Generator | None,
 ) -> Audit:
     """Audit a table's labels.
@@ -125,6 +132,16 @@ def audit(
     label, truth, group, id : optional
         Columns; by default those the model was trained with. Without a truth column, rows are
         ranked but noise rates are not estimated.
+    score : str, optional
+        Column of a score of the positive class (the larger label), to be judged, too: AUROC and,
+        with ``threshold``, TPR, FPR, PPV and NPV. It must not come from a model that was fitted
+        to the true labels of these rows.
+    score_b : str, optional
+        Column of a second score, to be compared with the first.
+    threshold : float, optional
+        Scores of this much or more are flagged.
+    new_rows : bool, default=False
+        Whether the model has seen none of these rows: its own probability is then the score.
     next_rows : int, default=0
         Number of rows to propose for review, with :func:`alignset.review.design.propose`.
     floor : float in (0, 1], default=0.25
@@ -133,8 +150,9 @@ def audit(
         Columns that the reviewer of the proposed rows sees.
     level : float, default=0.95
         Coverage of the intervals.
-    rule : callable, default=wilson
-        ``wilson`` or ``clopper_pearson``.
+    rule : callable, optional
+        ``wilson`` or ``clopper_pearson``: noise rates from reviewed rows alone, with this
+        interval. By default all rows are used, as ``alignset.evaluate.estimate`` does.
     random_state : int, Generator or None
 
     Returns
@@ -147,14 +165,42 @@ def audit(
     seen = _see(model, table, parts)
     cells = seen.cells
     names = cells.groups.tolist()
-    found = noise_rates(
-        cells.group, names, seen.wrong, seen.reviewed, seen.design, level=level, rule=rule
-    )
     doubt = [float(1 - seen.confidence[cells.group == g].mean()) for g in range(len(names))]
-    rates, tests, empty = tuple(found), seen.tests(level, rng), seen.empty()
+    tests, empty = seen.tests(level, rng), seen.empty()
     sheet = seen.next_sheet(next_rows, floor, show, rng) if next_rows else None
-    model_rates, verdict = dict(zip(names, doubt, strict=True)), judge(rates, tests, empty)
-    return Audit(seen.ranked(), rates, model_rates, tests, empty, verdict, sheet, level)
+    rows = seen.aim_rows(_scores(seen, score, score_b, threshold, new_rows=new_rows))
+    measured = measure_review(rows, seen.design, threshold=threshold, level=level)
+    rates = review_noise_rates(rows, seen.design, level=level, rule=rule, found=measured)
+    model_rates = dict(zip(names, doubt, strict=True))
+    verdict = judge(rates, tests, empty)
+    return Audit(seen.ranked(), rates, measured, model_rates, tests, empty, verdict, sheet, level)
+
+
+def _scores(
+    seen: _Seen,
+    score: str | None,
+    score_b: str | None,
+    threshold: float | None,
+    *,
+    new_rows: bool,
+) -> tuple[Floats, ...]:
+    """Read the scores to judge: columns, or the model's own if it is new to the rows."""
+    if score is not None and new_rows:
+        raise ValueError("score is a column, new_rows asks for the model's own; pass one of them.")
+    if score is None and not new_rows:
+        for name, value in (("score_b", score_b), ("threshold", threshold)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} needs a score to judge: a column, or the model's own for rows that "
+                    "it was not fitted to (new_rows)."
+                )
+        return ()
+    columns = [name for name in (score, score_b) if name is not None]
+    found = read_scores(seen.table, columns, seen.parts.label, len(seen.cells.labels))
+    if new_rows:
+        own = seen.model.predict_proba(seen.table)
+        found = (own, *found)
+    return found
 
 
 def _parts(
@@ -187,10 +233,17 @@ class _Seen:
     table: pd.DataFrame
     parts: Columns
     cells: Cells
+    true: NDArray[np.int64]  # codes of the model's classes
     reviewed: Mask
     wrong: Mask  # reviewed, and the observed label found wrong
     confidence: Floats  # that the observed label is right
     design: ReviewDesign  # how the row came to be reviewed
+
+    def aim_rows(self, scores: tuple[Floats, ...]) -> AimRows:
+        """Return the rows as estimates need them, with the classes of the model."""
+        classes, cells = self.model.classes, self.cells
+        place = encode_known(cells.labels, classes, column=self.parts.label)
+        return AimRows(replace(cells, labels=classes, label=place[cells.label]), self.true, scores)
 
     def tests(self, level: float, rng: np.random.Generator) -> tuple[TwoSampleTest, ...]:
         """Test each group, at a level corrected for the number of groups."""
@@ -269,4 +322,4 @@ def _see(model: Auditor, table: pd.DataFrame, parts: Columns) -> _Seen:
         y_true = encode_known(table[parts.truth], model.classes, column=parts.truth, gaps=True)
     reviewed, confidence = y_true != UNREVIEWED, model.label_confidence(table, observed)
     wrong, design = reviewed & (y_true != y_seen), design_of(table, parts)
-    return _Seen(model, table, parts, cells, reviewed, wrong, confidence, design)
+    return _Seen(model, table, parts, cells, y_true, reviewed, wrong, confidence, design)

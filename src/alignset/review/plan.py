@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.evaluate.proportion import IntervalRule, effective_size, expected_half_width, wilson
+from alignset.evaluate.proportion import (
+    IntervalRule,
+    assured_half_width,
+    effective_size,
+    expected_half_width,
+    wilson,
+)
 from alignset.review.design import Allocation, Floats, Ints, allocate, proportional
 from alignset.tables.targets import Cells, guessed_rates, read_cells
 
@@ -24,20 +30,21 @@ class Plan:
     """What to review, as :meth:`frame` (a row per cell) and :meth:`group_frame` (one per group).
 
     Both give the rows in the table, the rows needed if the guess is right and at worst, and the
-    rows within the budget. Groups also have the half-width of the noise rate that these give.
-    Without a budget, its columns are None.
+    rows within the budget. Groups also have the expected half-width of the noise rate that these
+    give: its average over reviews. Without a budget, its columns are None.
 
     Examples
     --------
     >>> table = pd.DataFrame({"obs": [0, 1] * 500, "sex": ["f", "m", "m", "m"] * 250})
     >>> made = plan(table, label="obs", group="sex")
     >>> made.total, made.total_at_worst
-    (308, 405)
+    (336, 405)
     """
 
     rows: int  # of the table
     precision: float  # half-width asked for
     level: float  # coverage of that interval
+    assurance: float | None  # share of reviews that have it; None: it is what is expected
     guess: float | Mapping[Any, float]  # assumed noise rate, or one per observed label
     budget: int | None
     groups: pd.DataFrame  # one row per group
@@ -97,6 +104,7 @@ def plan(
     group: str | Sequence[str] = (),
     precision: float = 0.05,
     level: float = 0.95,
+    assurance: float | None = 0.9,
     guess: float | Mapping[Any, float] = 0.2,
     budget: int | None = None,
     allocation: Allocation = proportional,
@@ -117,6 +125,9 @@ def plan(
         Half-width of each group's noise rate.
     level : float in (0, 1), default=0.95
         Coverage of the intervals.
+    assurance : float in (0, 1) or None, default=0.9
+        Share of reviews in which the half-width is kept, in all groups at once, if the guess is
+        right. None: the half-width is the one to expect, and about half of all reviews keep it.
     guess : float or mapping from observed label to float, in (0, 1), default=0.2
         Expected noise rate before anything is reviewed.
     budget : int, optional
@@ -135,11 +146,11 @@ def plan(
     Notes
     -----
     A group's ``needed`` is the smallest number of rows, shared among its observed labels in
-    proportion, whose expected half-width is at most ``precision``: the average of the interval's
-    half-width over samples at the guessed rate, with the effective size p (1 - p) / V of the
-    stratified design, V = sum_h (N_h / N)^2 p_h (1 - p_h) / n*_h and the finite population
-    correction n*_h = n_h (N_h - 1) / (N_h - n_h). ``needed_at_worst`` does the same at the rate
-    0.5 without averaging, so no outcome gives a wider interval.
+    proportion, whose half-width is at most ``precision``: in a share ``assurance ** (1 / groups)``
+    of samples at the guessed rate, or on average over these, with the effective size
+    p (1 - p) / V of the stratified design, V = sum_h (N_h / N)^2 p_h (1 - p_h) / n*_h and the
+    finite population correction n*_h = n_h (N_h - 1) / (N_h - n_h). ``needed_at_worst`` does the
+    same at the rate 0.5 without averaging, so no outcome gives a wider interval.
     """
     cells = read_cells(table, label=label, group=group)
     sizes = cells.counts
@@ -150,14 +161,18 @@ def plan(
         raise ValueError(f"floor must not be negative, got {floor}.")
     if budget is not None and not 0 < budget <= sizes.sum():
         raise ValueError(f"budget must be from 1 to {sizes.sum()} (all rows), got {budget}.")
-    ask = _Question(precision, level, rule)
+    if assurance is not None and not 0 < assurance < 1:
+        raise ValueError(f"assurance must lie in (0, 1), got {assurance}; write 0.9 for 90 %.")
+    # groups are reviewed independently, so all keep the half-width that often
+    each = None if assurance is None else assurance ** (1 / len(sizes))
+    ask = _Question(precision, level, rule, each)
     needed = np.stack([ask.rows_needed(*of) for of in zip(sizes, rates, strict=True)])
     worst = np.stack([ask.rows_at_worst(of) for of in sizes])
     counts = {"rows": sizes, "needed": needed, "needed_at_worst": worst, "within_budget": None}
     if budget is not None:
         counts["within_budget"] = allocate(sizes, allocation(sizes, rates), budget, floor=floor)
     groups, by_cell = _frames(cells, counts, rates, ask)
-    return Plan(len(table), precision, level, guess, budget, groups, by_cell)
+    return Plan(len(table), precision, level, assurance, guess, budget, groups, by_cell)
 
 
 def _frames(
@@ -192,6 +207,7 @@ class _Question:
     precision: float
     level: float
     rule: IntervalRule
+    assurance: float | None = None
 
     def half_width(self, sizes: Ints, counts: Ints, rates: Floats) -> float:
         """Return the expected half-width of the group's rate if ``counts`` rows are reviewed."""
@@ -201,9 +217,15 @@ class _Question:
 
     def rows_needed(self, sizes: Ints, rates: Floats) -> Ints:
         """Return the fewest rows that give the precision at the guessed rates."""
-        return _fewest(
-            sizes, lambda counts: self.half_width(sizes, counts, rates) <= self.precision
-        )
+        return _fewest(sizes, lambda counts: self._wide(sizes, counts, rates) <= self.precision)
+
+    def _wide(self, sizes: Ints, counts: Ints, rates: Floats) -> float:
+        """Return the half-width that is expected, or assured."""
+        if self.assurance is None:
+            return self.half_width(sizes, counts, rates)
+        rate, size = float(sizes @ rates / sizes.sum()), _design_size(sizes, counts, rates)
+        settings: Any = {"level": self.level, "rule": self.rule}
+        return assured_half_width(rate, size, self.assurance, **settings)
 
     def rows_at_worst(self, sizes: Ints) -> Ints:
         """Return the fewest rows that give the precision whatever is found."""

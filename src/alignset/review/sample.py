@@ -9,10 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alignset.review.aim import Aim, check_between, read_rows
+from alignset.review.belief import believe
 from alignset.review.design import Allocation, allocate, draw_stratified, proportional
 from alignset.review.sheet import WAVE, Sheet, make_sheet
+from alignset.review.shortest import Shares, share_out
 from alignset.tables.files import check_columns
-from alignset.tables.targets import guessed_rates, read_cells
+from alignset.tables.targets import Cells, guessed_rates, read_cells
 
 
 def sample(
@@ -28,6 +31,7 @@ def sample(
     allocation: Allocation = proportional,
     guess: float | Mapping[Any, float] = 0.2,
     floor: int = 1,
+    aim: Aim | None = None,
     random_state: int | np.random.Generator | None,
 ) -> Sheet:
     """Draw rows to review at random within each group x observed label.
@@ -57,6 +61,11 @@ def sample(
         Noise rates that ``neyman`` assumes.
     floor : int, default=1
         Minimum rows to draw from each stratum; all of them if it has fewer.
+    aim : Aim, optional
+        What the review is to tell. Rows are then shared out so that its interval is shortest, in
+        the group where it is longest, instead of by ``allocation``: among group x observed label,
+        and blocks of these by score if the aim has one. What is believed comes from rows that
+        have a true label, if there are 20 or more, otherwise from ``guess``.
     random_state : int, Generator or None
 
     Returns
@@ -75,24 +84,57 @@ def sample(
     check_columns(table, [*show, *([] if truth is None else [truth])])
     if show_label and label is None:
         raise ValueError("show_label needs label, the column to show.")
-    pool = np.flatnonzero(open_rows(table, truth))
+    is_open = open_rows(table, truth)
+    pool = np.flatnonzero(is_open)
     if not 0 < n <= len(pool):
         raise ValueError(f"n must be from 1 to {len(pool)} (the rows not yet reviewed), got {n}.")
-    sizes = cells.count(np.isin(np.arange(len(table)), pool, assume_unique=True))
-    weights = allocation(sizes, guessed_rates(guess, cells))
-    counts = allocate(sizes, weights, n, floor=floor).reshape(-1)
+    if aim is not None:
+        shares = _for_aim(table, aim, label, truth, group, guess, is_open, n, floor)
+    else:
+        shares = _by_cell(cells, allocation, guessed_rates(guess, cells), is_open, n, floor)
     rng = np.random.default_rng(random_state)
-    flat = cells.flat[pool]
-    drawn = draw_stratified(flat, counts, rng)
-    numbers = 1 + rng.permutation(len(counts))  # a stratum's number must not reveal the label
-    chance = counts / np.maximum(sizes.reshape(-1), 1)
+    drawn = pool[draw_stratified(shares.code[pool], shares.counts, rng)]
+    # a stratum's number must not reveal the label
+    numbers = 1 + rng.permutation(len(shares.counts))
     return make_sheet(
-        table, pool[drawn], probability=chance[flat[drawn]],
-        stratum=numbers[flat[drawn]].astype(str),
+        table, drawn, probability=shares.chance[drawn],
+        stratum=numbers[shares.code[drawn]].astype(str),
         wave=next_wave(table, anything_before=len(pool) < len(table)), id=id,
         show=[*dict.fromkeys([*show, *([label] if show_label and label else [])])],
         choices=[] if label is None else cells.labels.tolist(),
     )  # fmt: skip
+
+
+def _by_cell(
+    cells: Cells,
+    allocation: Allocation,
+    rates: NDArray[np.float64],
+    is_open: NDArray[np.bool_],
+    n: int,
+    floor: int,
+) -> Shares:
+    sizes = cells.count(is_open)
+    counts = allocate(sizes, allocation(sizes, rates), n, floor=floor)
+    return Shares(cells.flat, sizes.reshape(-1), counts.reshape(-1))
+
+
+def _for_aim(
+    table: pd.DataFrame,
+    aim: Aim,
+    label: str | None,
+    truth: str | None,
+    group: str | Sequence[str],
+    guess: float | Mapping[Any, float],
+    is_open: NDArray[np.bool_],
+    n: int,
+    floor: int,
+) -> Shares:
+    if label is None:
+        raise ValueError("an aim needs label, the column of observed labels.")
+    rows = read_rows(table, label=label, truth=truth, group=group, scores=aim.columns)
+    aim = check_between(aim, rows.cells)
+    belief, _ = believe(rows, guess)
+    return share_out(rows, aim, belief.probability(), is_open, n, floor=floor)
 
 
 def open_rows(table: pd.DataFrame, truth: str | None) -> NDArray[np.bool_]:

@@ -1,0 +1,210 @@
+"""What a review tells: each measure overall and by group, and differences, with intervals.
+
+The estimates are those of ``alignset.evaluate.estimate``: observed labels of rows that nobody
+reviewed make them more precise. The noise rate is about the rows of the table, everything else
+about the population they are from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alignset.evaluate.estimate_rows import EstimateRows
+from alignset.evaluate.estimates import estimate_between, estimate_within
+from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
+from alignset.evaluate.proportion import IntervalRule, effective_size, to_whole_rows, wilson
+from alignset.evaluate.result import Estimate
+from alignset.labels import UNREVIEWED
+from alignset.review.aim import Aim, AimRows, prepare
+from alignset.review.strata import ReviewChance, review_chance
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Estimates with their groups, differences between groups, and between two scores."""
+
+    estimates: tuple[Estimate, ...]
+    between_groups: tuple[Estimate, ...]
+    between_scores: tuple[Estimate, ...]
+    recovered: bool  # whether the probability of review is known for every row
+
+    @property
+    def differences(self) -> tuple[Estimate, ...]:
+        """Every difference, between groups and between scores."""
+        return (*self.between_groups, *self.between_scores)
+
+    @property
+    def clear(self) -> tuple[Estimate, ...]:
+        """Differences whose interval leaves out zero."""
+        return tuple(one for one in self.differences if one.low > 0 or one.high < 0)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per measure and group, and one per difference."""
+        rows = []
+        for one in (*self.estimates, *self.between_scores):
+            rows += [(one.metric, part) for part in (one, *one.by_group.values())]
+        rows += [(one.metric, one) for one in self.between_groups]
+        names = ("group", "estimate", "low", "high", "rows", "reviewed", "worth", "note")
+        return pd.DataFrame(
+            [{"measure": title, **{n: getattr(one, n) for n in names}} for title, one in rows],
+            columns=["measure", *names],
+        )
+
+
+def measure_review(
+    rows: AimRows,
+    design: ReviewDesign,
+    *,
+    threshold: float | None = None,
+    level: float = 0.95,
+) -> Findings:
+    """Estimate all that rows, scores and a threshold allow."""
+    # folds of soft labels are dealt alike each time, so that no number depends on a seed
+    rng = np.random.default_rng(0)
+    known = review_chance(rows, design)
+    every = prepare(rows, counted_labels(rows, known), known.chance, threshold, rng)
+    single = replace(every, scored=every.scored[:1])
+    estimates, differences, paired = [], [], []
+    for aim in _aims(rows, threshold):
+        estimates.append(_with_groups(single, aim, level))
+        differences += _differences(single, aim, level)
+        if aim.score is not None and len(rows.scores) == 2:
+            paired.append(_with_groups(every, aim, level))
+    recovered = not bool(np.isnan(known.chance).any())
+    return Findings(tuple(estimates), tuple(differences), tuple(paired), recovered)
+
+
+def counted_labels(rows: AimRows, known: ReviewChance) -> NDArray[np.int64]:
+    """Return true labels of the rows that count."""
+    return np.where(known.counts, rows.true, UNREVIEWED)
+
+
+def _aims(rows: AimRows, threshold: float | None) -> list[Aim]:
+    found = [Aim("wrong")]
+    if rows.n_classes == 2:
+        found.append(Aim("prevalence"))
+    if rows.scores:
+        found.append(Aim("auroc", "score"))
+        if threshold is not None:
+            cuts = ("tpr", "fpr", "ppv", "npv")
+            found += [Aim(name, "score", threshold=threshold) for name in cuts]
+    return found
+
+
+def _with_groups(every: EstimateRows, aim: Aim, level: float) -> Estimate:
+    settings: dict[str, Any] = {"finite": aim.finite, "power": None}
+    whole = np.ones(len(every.true), dtype=bool)
+    found = estimate_within(aim.measure, every, whole, "all", level, **settings)
+    parts = {
+        name: estimate_within(aim.measure, every, member, name, level, **settings)
+        for name, member in every.cells.items()
+    }
+    return found.with_groups(parts)
+
+
+def _differences(every: EstimateRows, aim: Aim, level: float) -> list[Estimate]:
+    """Compare each group with the one that has most rows."""
+    sizes = {name: int(member.sum()) for name, member in every.cells.items()}
+    if len(sizes) < 2:
+        return []
+    most = max(sizes, key=lambda name: sizes[name])
+    settings: dict[str, Any] = {"finite": aim.finite, "power": None}
+    return [
+        estimate_between(aim.measure, every, most, name, level, **settings)
+        for name in sizes
+        if name != most
+    ]
+
+
+def review_noise_rates(
+    rows: AimRows,
+    design: ReviewDesign,
+    *,
+    level: float = 0.95,
+    rule: IntervalRule | None = None,
+    found: Findings | None = None,
+) -> tuple[NoiseRate, ...]:
+    """Estimate every group's noise rate: the number that is shown everywhere.
+
+    Parameters
+    ----------
+    rows : AimRows
+    design : ReviewDesign
+    level : float, default=0.95
+    rule : callable, optional
+        Use reviewed rows alone, with this interval.
+    found : Findings, optional
+        What was estimated from the same rows, if it was.
+
+    Notes
+    -----
+    All rows are used where the sheets say how likely each was to be reviewed. Of rows drawn one by
+    one they do not; sheets are then averaged, which is more precise than any one of them.
+    """
+    if found is None:
+        found = measure_review(rows, design, level=level)
+    if rule is None and found.recovered:
+        return noise_rates_from(found.estimates[0], rows, design)
+    wrong, names = rows.reviewed & (rows.true != rows.cells.label), rows.cells.groups.tolist()
+    counted = noise_rates(
+        rows.cells.group, names, wrong, rows.reviewed, design, level=level, rule=rule or wilson
+    )
+    return tuple(replace(rate, worth=float(rate.reviewed)) for rate in counted)
+
+
+def noise_rates_from(found: Estimate, rows: AimRows, design: ReviewDesign) -> tuple[NoiseRate, ...]:
+    """Put the estimates of the share of wrong labels in the form that is shown everywhere."""
+    parts = found.by_group or {rows.cells.groups.tolist()[0]: found}
+    wrong = rows.reviewed & (rows.true != rows.cells.label)
+    return tuple(
+        _noise_rate(parts[name], name, rows.cells.group == g, rows, wrong, design)
+        for g, name in enumerate(rows.cells.groups.tolist())
+    )
+
+
+def _noise_rate(
+    one: Estimate,
+    name: Any,
+    member: Mask,
+    rows: AimRows,
+    wrong: Mask,
+    design: ReviewDesign,
+) -> NoiseRate:
+    n, seen = int(member.sum()), int((member & rows.reviewed).sum())
+    n_wrong = int((member & wrong).sum())
+    low, high, rate = one.low, one.high, one.estimate
+    if seen == n:
+        low = high = rate = n_wrong / n
+    if np.isnan(rate):
+        low, high = 0.0, 1.0
+    low, high = to_whole_rows(low, high, wrong=n_wrong, n=seen, population=n)
+    return NoiseRate(
+        group=name,
+        rows=n,
+        reviewed=seen,
+        unresolved=int((member & ~rows.reviewed & design.drawn).sum()),
+        wrong=n_wrong,
+        rate=rate,
+        low=low,
+        high=high,
+        effective_size=_size(rate, high - low, one.level, seen, n),
+        weighted=bool((member & design.drawn & rows.reviewed).any()),
+        worth=float(seen) if np.isnan(one.worth) else one.worth,
+    )
+
+
+def _size(rate: float, width: float, level: float, seen: int, n: int) -> float:
+    """Return how many independent draws would have so narrow an interval (Wilson's)."""
+    most = float(effective_size(seen, n))
+    if np.isnan(rate) or not np.isfinite(most):
+        return 0.0 if seen == 0 else most
+    sizes = np.geomspace(0.1, 1e8, 500)
+    low, high = wilson(rate, sizes, level=level)
+    return float(np.interp(-width, low - high, sizes))
