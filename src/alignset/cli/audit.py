@@ -48,7 +48,9 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
     """
     _check_outputs(options)
     asked = {name: options[name] for name in ASKED}
-    found = audit(load_model(model), read_table(table), group=options["group"] or None, **asked)
+    loaded = load_model(model)
+    frame = read_table(table, as_text=[options["id"] or loaded.columns.id or ""])
+    found = audit(loaded, frame, group=options["group"] or None, **asked)
     if options["out"] is not None:
         write_table(found.frame(), options["out"], overwrite=options["overwrite"])
     if as_json:

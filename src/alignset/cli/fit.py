@@ -63,7 +63,7 @@ def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any
     method = name_of(method)
     check_folder(out, overwrite=overwrite)
     settings = Settings(**{name: options.pop(name) for name in SETTINGS})
-    frame = read_table(table)
+    frame = read_table(table, as_text=[options["id"] or ""])
     choice = choose_columns(frame, **options)
     about = {"command": _command_line(), "data": _data(table, frame)}
     with progress_bar() as advance:

@@ -25,7 +25,7 @@ def command(model: Path, table: Path, out: Path, overwrite: bool) -> None:
     """
     check_output(out, overwrite=overwrite)
     loaded = load_model(model)
-    predictions = predict_table(loaded, read_table(table))
+    predictions = predict_table(loaded, read_table(table, as_text=[loaded.columns.id or ""]))
     write_table(predictions.table, out, overwrite=overwrite)
     for note in predictions.notes:
         click.echo(f"note: {note}")

@@ -7,7 +7,7 @@ import math
 import os
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -25,7 +25,10 @@ FORMATS = (*SEPARATORS, "parquet", "feather", "xpt")
 
 
 def read_table(
-    path: str | os.PathLike[str], *, columns: Sequence[str] | None = None, as_text: bool = False
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    as_text: bool | Collection[str] = False,
 ) -> pd.DataFrame:
     r"""Read a CSV, TSV, Parquet, Feather or SAS transport file.
 
@@ -37,8 +40,9 @@ def read_table(
         and the encoding (UTF-8, UTF-16 or Windows-1252) are detected.
     columns : sequence of str, optional
         Columns to read, in this order; all by default.
-    as_text : bool, default=False
-        Keep every cell of a CSV or TSV file as written: 007 is not 7, and NA is not a gap.
+    as_text : bool or collection of str, default=False
+        Keep every cell of a CSV or TSV file, or of these columns, as written: 1.0 is not 1, and
+        NA is not a gap. Whole numbers that begin with 0, such as 007, are always kept as text.
 
     Returns
     -------
@@ -197,7 +201,7 @@ def _check_header(path: Path, names: list[str], columns: list[str] | None) -> No
 
 
 def _read_text(
-    path: Path, separator: str, columns: list[str] | None, as_text: bool
+    path: Path, separator: str, columns: list[str] | None, as_text: bool | Collection[str]
 ) -> pd.DataFrame:
     layout = find_layout(path, separator)
     if not layout.names:
