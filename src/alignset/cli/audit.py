@@ -12,6 +12,7 @@ from alignset.cli import review_options as ask
 from alignset.cli.sample import check_sheet_outputs, write_outputs
 from alignset.model.folder import load_model
 from alignset.review.audit import Audit, audit
+from alignset.rows.percent import percent
 from alignset.tables.files import check_output, read_table, write_table
 
 ASKED = ("label", "truth", "id", "next_rows", "floor", "show", "level", "rule", "random_state")
@@ -111,9 +112,9 @@ def _print(found: Audit, top: int) -> None:
     weighted = any(rate.weighted for rate in found.rates)
     how = "weighted by selection probability" if weighted else "as if reviewed rows were random"
     ask.say(
-        f"noise rate: share of observed labels that are wrong, {how}, {found.level:.0%} intervals; "
-        "worth: how many random rows they equal; told apart: AUROC of telling reviewed rows from "
-        "the others, 0.5 if alike"
+        f"noise rate: share of observed labels that are wrong, {how}, {percent(found.level)} "
+        "intervals; worth: how many random rows they equal; told apart: AUROC of telling reviewed "
+        "rows from the others, 0.5 if alike"
     )
     for text in found.notes:
         ask.say(f"note: {text}")

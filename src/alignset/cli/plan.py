@@ -9,6 +9,7 @@ import click
 
 from alignset.cli import review_options as ask
 from alignset.review.plan import Plan, plan
+from alignset.rows.percent import percent
 from alignset.tables.files import read_table
 
 
@@ -52,8 +53,8 @@ def _print(made: Plan) -> None:
     ask.say("")
     ask.say(
         f"Review {made.total} rows to know each group's noise rate within {made.precision:g} "
-        f"either way ({made.level:.0%} intervals) if the guess is right, {made.total_at_worst} "
-        "whatever is found."
+        f"either way ({percent(made.level)} intervals) if the guess is right, "
+        f"{made.total_at_worst} whatever is found."
     )
     for text in made.warnings:
         ask.say(f"warning: {text}")

@@ -50,12 +50,17 @@ def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
     columns, out = model.columns, {}
     if columns.id is not None and columns.id in frame:
         out[columns.id] = frame[columns.id].to_numpy()
-    out["prediction"] = model.classes[probability.argmax(1)]
-    for code, name in enumerate(model.classes.tolist()):
-        out[f"p_{name}"] = probability[:, code]
+    told = {"prediction": model.classes[probability.argmax(1)]}
+    told |= {f"p_{name}": probability[:, k] for k, name in enumerate(model.classes.tolist())}
     if columns.label in frame and not frame[columns.label].isna().any():
-        out["label_confidence"] = model.label_confidence(frame, frame[columns.label])
-    return Predictions(pd.DataFrame(out), _notes(model, frame))
+        told["label_confidence"] = model.label_confidence(frame, frame[columns.label])
+    clash = next((name for name in out if name in told), None)
+    if clash is not None:
+        raise ValueError(
+            f"the id column {clash!r} has the name of a column that predictions have "
+            f"({', '.join(told)}); give it another name in the table and fit again."
+        )
+    return Predictions(pd.DataFrame({**out, **told}), _notes(model, frame))
 
 
 def _notes(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:
