@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from alignset.estimator.names import name_of
 from alignset.fitting.compare import Comparison
 from alignset.fitting.fit import Fitted, fit_table
 from alignset.fitting.held_out import Settings
-from alignset.model.folder import check_folder, save_model
+from alignset.model.fitted import Model
+from alignset.model.folder import EVALUATION, check_folder, save_model
 from alignset.progress import progress_bar
 from alignset.tables.columns import choose_columns
 from alignset.tables.files import hash_file, read_table
@@ -52,8 +54,13 @@ SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "thres
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="Column of numeric codes.")
 @click.option("--allow-leak", multiple=True, metavar="COLUMN",
               help="Keep a column that looks like the label or an identifier.")  # fmt: skip
+@click.option("--evaluation/--no-evaluation", default=True, show_default=True,
+              help="Keep the labels and held-out predictions of reviewed rows in the folder, for "
+              "`alignset report`.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model folder.")
-def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any) -> None:
+def command(
+    table: Path, out: Path, method: str, evaluation: bool, overwrite: bool, **options: Any
+) -> None:
     """Train a model on TABLE and write it to a folder.
 
     Compares the method with plain models, linear and trees on observed, reviewed and both labels,
@@ -70,24 +77,30 @@ def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any
         fitted = fit_table(
             frame, choice, method=method, settings=settings, about=about, advance=advance
         )
-    save_model(fitted.model, out, overwrite=overwrite)
-    _report(fitted, out)
+    model = fitted.model if evaluation else replace(fitted.model, evaluation=None)
+    save_model(model, out, overwrite=overwrite)
+    _report(replace(fitted, model=model), out)
 
 
 def _command_line() -> str:
-    """Return a command line that repeats this run, defaults included."""
+    """Return a command line that repeats this run in the table's folder, defaults included."""
     context = click.get_current_context()
     words = ["alignset", "fit"]
     for param in context.command.params:
         value = context.params.get(param.name or "")
         if isinstance(param, click.Argument):
-            words.append(str(value))
+            words.append(_shown(value))
         elif isinstance(value, bool):
-            words += [param.opts[-1]] if value else []
+            words += (param.opts if value else param.secondary_opts)[-1:]
         elif value is not None:
             for each in value if isinstance(value, tuple) else (value,):
-                words += [param.opts[-1], str(each)]
+                words += [param.opts[-1], _shown(each)]
     return shlex.join(words)
+
+
+def _shown(value: Any) -> str:
+    """Write an option; of a path only the last name, because folders name people and projects."""
+    return value.name if isinstance(value, Path) else str(value)
 
 
 def _data(table: Path, frame: Any) -> dict[str, Any]:
@@ -99,6 +112,17 @@ def _data(table: Path, frame: Any) -> dict[str, Any]:
     }
 
 
+def _row_level(model: Model) -> str:
+    """Say what the folder holds about single rows."""
+    if model.evaluation is None:
+        return "the folder holds nothing about single rows."
+    return (
+        f"the folder holds, in {EVALUATION}, the group, both labels and held-out predictions of "
+        f"{len(model.evaluation)} reviewed rows, without ids or features; --no-evaluation leaves "
+        "them out."
+    )
+
+
 def _report(fitted: Fitted, out: Path) -> None:
     manifest, columns = fitted.model.manifest, fitted.model.columns
     click.echo(
@@ -106,7 +130,7 @@ def _report(fitted: Fitted, out: Path) -> None:
         f"{len(columns.features)} features, {len(fitted.model.classes)} classes, "
         f"{len(fitted.model.groups)} groups"
     )
-    for note in fitted.notes:
+    for note in (*fitted.notes, _row_level(fitted.model)):
         click.echo(f"note: {note}")
     rates = pd.DataFrame([{"group": g, **rate} for g, rate in manifest["noise_rates"].items()])
     rates["counted"] = [

@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 
 from alignset.rows.features import LARGEST, LARGEST_SINGLE, SMALLEST, units_of
 from alignset.tables.files import check_names
-from alignset.tables.kinds import Kind, as_levels, as_numbers, first_date
+from alignset.tables.kinds import Kind, as_levels, as_numbers
 
 MAX_LEVELS = 40
 """Maximum columns per category; the rarest levels share one."""
+
+MIN_COUNT = 5
+"""Rows that a level needs to be kept by name: a rarer one may name a person."""
+
+EPOCH = "1970-01-01"
+"""The day that counts as 0; one of the table would tell a person's date."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +54,12 @@ class Preprocessing:
     Examples
     --------
     >>> frame = pd.DataFrame({"age": [60.0, None, 70.0], "sex": ["f", "m", "f"]})
+    >>> frame = pd.concat([frame] * 5)
     >>> made = fit_preprocessing(frame, {"age": "number", "sex": "category"})
     >>> made.feature_names
     ('age', 'age missing', 'sex=f', 'sex=m')
     >>> made.transform(frame).shape
-    (3, 4)
+    (15, 4)
     """
 
     numbers: tuple[Number, ...]
@@ -181,8 +188,12 @@ class Matrix:
         return {"reads": "matrix", "n_features": self.n_features, "names": self.names}
 
 
-def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preprocessing:
+def fit_preprocessing(
+    frame: pd.DataFrame, kinds: Mapping[str, Kind], *, min_count: int = MIN_COUNT
+) -> Preprocessing:
     """Fit scikit-learn's transformers on columns of a table, and return their state as data.
+
+    Levels of a category in fewer than ``min_count`` rows share a column, and are not named in it.
 
     Examples
     --------
@@ -193,7 +204,7 @@ def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preproc
     categories = [name for name, kind in kinds.items() if kind == "category"]
     return Preprocessing(
         _learn_numbers(frame, numbers) if numbers else (),
-        _learn_categories(frame, categories) if categories else (),
+        _learn_categories(frame, categories, min_count) if categories else (),
     )
 
 
@@ -202,7 +213,7 @@ def _learn_numbers(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> tuple[Numb
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler
 
-    origin = {name: first_date(frame[name]) for name, kind in kinds.items() if kind == "date"}
+    origin = {name: EPOCH for name, kind in kinds.items() if kind == "date"}
     values = {name: as_numbers(frame[name], kinds[name], origin.get(name)) for name in kinds}
     unit = _units(values)
     impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
@@ -233,12 +244,14 @@ def _units(values: Mapping[str, NDArray[np.float64]]) -> dict[str, int]:
     return dict(zip(values, units_of(largest).tolist(), strict=True))
 
 
-def _learn_categories(frame: pd.DataFrame, names: list[str]) -> tuple[Category, ...]:
+def _learn_categories(
+    frame: pd.DataFrame, names: list[str], min_count: int
+) -> tuple[Category, ...]:
     from sklearn.preprocessing import OneHotEncoder
 
     encode = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        min_frequency=int(np.clip(len(frame) // 200, 1, 20)),
+        min_frequency=max(min_count, min(len(frame) // 200, 20)),
         max_categories=MAX_LEVELS,
     ).fit(pd.DataFrame({name: as_levels(frame[name]) for name in names}, dtype=object))
     found = []
