@@ -11,6 +11,7 @@ import click
 import pandas as pd
 
 from alignset.cli.review_options import print_grid
+from alignset.cli.visible import visible
 from alignset.estimator.names import name_of
 from alignset.fitting.compare import Comparison
 from alignset.fitting.fit import Fitted, fit_table
@@ -131,7 +132,7 @@ def _report(fitted: Fitted, out: Path) -> None:
         f"{len(fitted.model.groups)} groups"
     )
     for note in (*fitted.notes, _row_level(fitted.model)):
-        click.echo(f"note: {note}")
+        click.echo(visible(f"note: {note}"))
     rates = pd.DataFrame([{"group": g, **rate} for g, rate in manifest["noise_rates"].items()])
     rates["counted"] = [
         None if pd.isna(rate) else f"{rate:.3f} ({low:.3f} to {high:.3f})"
@@ -153,7 +154,7 @@ def _report_candidates(manifest: dict[str, Any]) -> None:
     shown["weight"] = [f"{weight:.2f}" for weight in shown["weight"]]
     names = {"labels": "labels", "learner": "learner", "weight": "weight"}
     print_grid(shown, {**names, "log_loss": "log loss", "auroc": "AUROC"})
-    click.echo(manifest["explained"])
+    click.echo(visible(manifest["explained"]))
 
 
 def _report_comparison(found: Comparison) -> None:
@@ -162,4 +163,4 @@ def _report_comparison(found: Comparison) -> None:
     of = {"log_loss": "log loss", "auroc": "AUROC", "aueoc": "AUEOC", "found": sought}
     headed = {name: f"{title} (95 %)" for name, title in of.items()}
     print_grid(scores, {"method": "held out", **headed})
-    click.echo(found.sentence)
+    click.echo(visible(found.sentence))
