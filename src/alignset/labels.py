@@ -219,6 +219,10 @@ def _plain(values: Any, present: NDArray[np.bool_]) -> NDArray[Any]:
     natural = pd.api.types.infer_dtype(flat, skipna=False)
     if natural == "string":
         return flat.astype(str) if listed else flat
+    if natural == "integer" and not all(-(2**63) <= value < 2**63 for value in flat):
+        raise ValueError(
+            f"{max(flat, key=abs)} does not fit into 64 bits; write such numbers as text."
+        )
     return flat.astype(_NARROW[natural]) if natural in _NARROW else flat
 
 

@@ -71,7 +71,7 @@ def progress_bar(*, show: bool | None = None) -> Iterator[Progress]:
     if not (looked_at if show is None else show):
         yield silent
         return
-    text, left = shown.TextColumn("{task.description}"), shown.TextColumn("left")
+    text, left = (shown.TextColumn(of, markup=False) for of in ("{task.description}", "left"))
     bar, spent, remaining = (
         shown.BarColumn(),
         shown.TimeElapsedColumn(),

@@ -57,17 +57,21 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     lines = out.splitlines()
     assert lines[0] == "150 rows, 60 reviewed; 3 features, 2 classes, 2 groups"
     assert lines[1].startswith("note: 'person' is different in every row, like an identifier,")
-    assert lines[2].split() == ["group", "reviewed", "wrong", "noise", "rate", "(95", "%)",
+    assert lines[2].startswith("note: the folder holds, in evaluation.json, the group, both labels")
+    assert lines[3].split() == ["group", "reviewed", "wrong", "noise", "rate", "(95", "%)",
                                 "modelled"]  # fmt: skip
-    assert lines[5].split()[:4] == ["held", "out", "log", "loss"]
-    assert "found at 0.5 (95 %)" in lines[5]
-    assert [line.split()[0] for line in lines[6:13]] == ["joint", *PLAIN]
+    assert lines[6].split()[:4] == ["held", "out", "log", "loss"]
+    assert "found at 0.5 (95 %)" in lines[6]
+    assert [line.split()[0] for line in lines[7:14]] == ["joint", *PLAIN]
     assert lines[-1] == f"model: {tmp_path / 'm'}"
     model = load_model(tmp_path / "m")
     assert model.manifest["comparison"]["sentence"] == lines[-2]
     assert model.manifest["seed"] == 3
     assert model.manifest["data"]["rows"] == 150
-    assert model.manifest["command"].startswith(f"alignset fit {tmp_path / 't.csv'} --label told ")
+    assert model.manifest["command"].startswith("alignset fit t.csv --label told ")
+    assert "--out m " in model.manifest["command"]
+    written = [path.read_bytes() for path in (tmp_path / "m").iterdir()]
+    assert not any(str(tmp_path).encode() in content for content in written)
     assert "--group sex" in model.manifest["command"]
     assert model.predict_proba(frame).shape == (150, 2)
 
@@ -230,3 +234,43 @@ def test_an_ensemble_is_one_model(tmp_path, capsys):
     assert code == 1
     assert "ensemble" in err
     assert "9" in err
+
+
+def test_nothing_about_single_rows_is_kept_if_it_is_not_wanted(tmp_path, capsys):
+    write_table(tmp_path / "t.csv")
+    told = [*arguments(tmp_path / "t.csv", tmp_path / "m"), *FEW, "--method", "observed_linear"]
+    code, out, _ = run(capsys, *told, "--no-evaluation")
+    assert code == 0
+    assert "note: the folder holds nothing about single rows." in out
+    names = {path.name for path in (tmp_path / "m").iterdir()}
+    assert "evaluation.json" not in names
+    assert load_model(tmp_path / "m").evaluation is None
+    assert "--no-evaluation" in load_model(tmp_path / "m").manifest["command"]
+
+
+def test_names_and_dates_of_single_people_are_in_no_file(tmp_path, capsys):
+    frame = write_table(tmp_path / "t.csv")
+    frame["name"] = [f"Jane Doe {i}" if i % 3 else "clinic" for i in range(len(frame))]
+    frame["born"] = [f"19{20 + i % 60}-01-{10 + i % 13}" for i in range(len(frame))]
+    frame.loc[5, "born"] = "1903-07-21"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    told = arguments(tmp_path / "t.csv", tmp_path / "m")
+    code, _, err = run(capsys, *told, *FEW, "--method", "observed_linear")
+    assert (code, err) == (0, "")
+    code, _, err = run(capsys, "export", tmp_path / "m", "--onnx", tmp_path / "m" / "m.onnx")
+    assert (code, err) == (0, "")
+    for path in (tmp_path / "m").iterdir():
+        assert b"Doe" not in path.read_bytes()
+        assert b"1903-07" not in path.read_bytes()
+
+
+@pytest.mark.parametrize("names", [("v1", "c0"), ("v0", "probability"), ("alignset:v1", "w")])
+def test_any_name_of_a_column_can_be_exported_or_is_refused(tmp_path, capsys, names):
+    frame = write_table(tmp_path / "t.csv").rename(columns=dict(zip("xz", names, strict=True)))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    told = arguments(tmp_path / "t.csv", tmp_path / "m")
+    assert run(capsys, *told, *FEW, "--method", "observed_linear")[0] == 0
+    code, _, err = run(capsys, "export", tmp_path / "m", "--onnx", tmp_path / "m.onnx")
+    refused = {"probability", "alignset:v1"} & set(names)
+    assert code == len(refused)
+    assert ("has a name that the ONNX graph needs for itself" in err) == bool(refused)

@@ -579,3 +579,59 @@ def test_any_module_can_be_the_backbone(data: Data) -> None:
     prob = clf.predict_proba(data.X)
     assert roc_auc_score(data.truth, prob[:, 1]) > 0.7
     assert np.array_equal(clone(clf).fit(**data.fit_args).predict_proba(data.X), prob)
+
+
+@pytest.mark.filterwarnings("ignore:no row was reviewed")
+@pytest.mark.parametrize("method", [None, "standard"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("broken")])
+def test_a_fit_that_is_stopped_changes_nothing(
+    data: Data, monkeypatch: Any, method: Any, error: Any
+) -> None:
+    def stop(*_: Any, **__: Any) -> None:
+        raise error
+
+    frame = pd.DataFrame(data.X, columns=[f"f{j}" for j in range(data.X.shape[1])])
+    clf = small(method=method)
+    with monkeypatch.context() as patch:
+        patch.setattr("alignset.estimator.classifier.noise_rates_of", stop)
+        with pytest.raises(type(error) if isinstance(error, Exception) else error):
+            clf.fit(frame, data.y, y_true=data.y_true)
+        for answer in (clf.predict, clf.predict_proba, clf.save):
+            with pytest.raises(NotFittedError):
+                answer(frame)
+        assert set(vars(clf)) == set(clf.get_params())
+    clf.fit(frame, data.y, y_true=data.y_true)
+    before, said = dict(vars(clf)), clf.predict_proba(frame)
+    with monkeypatch.context() as patch:
+        patch.setattr("alignset.estimator.classifier.noise_rates_of", stop)
+        with pytest.raises(type(error) if isinstance(error, Exception) else error):
+            clf.fit(data.X[:, :2], np.where(data.y == 1, "b", "a"))
+    assert dict(vars(clf)) == before
+    np.testing.assert_array_equal(clf.predict_proba(frame), said)
+
+
+@pytest.mark.parametrize("wrong", ["labels", "text", "settings"])
+def test_a_fit_that_is_refused_changes_nothing(data: Data, wrong: str) -> None:
+    clf = small(method="standard").fit(data.X, data.y, y_true=data.y_true)
+    before = dict(vars(clf))
+    X = pd.DataFrame({"a": ["x", None] * (len(data.y) // 2)})
+    given = (X, data.y) if wrong == "text" else (data.X[:, :1], np.zeros(len(data.y), int))
+    with pytest.raises(ValueError, match=r"."):
+        clf.set_params(hidden=0 if wrong == "settings" else 100).fit(
+            *given, y_true=np.full(len(data.y), "unknown", dtype=object)
+        )
+    assert {k: v for k, v in vars(clf).items() if k != "hidden"} == {
+        k: v for k, v in before.items() if k != "hidden"
+    }
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e-300])
+@pytest.mark.parametrize("method", [None, "standard"])
+def test_features_of_any_size_are_learned_from(data: Data, method: Any, factor: float) -> None:
+    X = data.X * factor
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(text=["a", "b"] * (len(X) // 2))
+    for given in (X, frame):
+        clf = small(method=method).fit(given, data.y, y_true=data.y_true)
+        assert clf.predict_proba(given)[:, 1].std() > 0.05
+    with pytest.raises(ValueError, match="pass standardize=True"):
+        small(method=method, standardize=False).fit(X, data.y, y_true=data.y_true)

@@ -75,3 +75,22 @@ def test_hard_predictions_that_are_all_wrong_are_a_switch():
     y = np.arange(12) % 2
     (found,) = switched_groups(np.eye(2)[1 - y], y, np.zeros(12, int))
     assert (found.gain, found.error) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(("classes", "groups", "rows"), [(8, 1, 60), (8, 4, 40), (12, 2, 60)])
+@pytest.mark.parametrize("shares", ["even", "uneven"])
+def test_many_classes_at_random_rarely_look_switched(classes, groups, rows, shares):
+    often = None if shares == "even" else [0.6] + [0.4 / (classes - 1)] * (classes - 1)
+    drawn = [
+        predictions(rows * groups, classes, groups, signal=0.0, seed=seed, shares=often)
+        for seed in range(300)
+    ]
+    assert np.mean([bool(switched_groups(*each)) for each in drawn]) < 0.05
+
+
+def test_two_swaps_and_a_ring_among_eight_classes_are_all_named():
+    prob, y, group = predictions(600, 8, groups=1, signal=3.0)
+    order = [1, 0, 3, 2, 5, 6, 4, 7]
+    (found,) = switched_groups(prob[:, np.argsort(order)], y, group)
+    assert found.order == tuple(order)
+    assert found.moved == list(range(7))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,3 +77,14 @@ def test_a_model_of_a_matrix_predicts_too():
     out = predict_table(model, frame[list("dcba")])
     np.testing.assert_allclose(out.table[["p_0", "p_1"]], clf.predict_proba(frame))
     assert out.notes == ()
+
+
+@pytest.mark.parametrize("name", ["prediction", "p_no", "label_confidence"])
+def test_an_id_that_has_the_name_of_a_prediction_is_refused(name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "y": ["no", "yes"] * 30})
+    clf = NoisyLabelClassifier("observed_linear", random_state=0)
+    fitted = as_model(clf.fit(frame[["x"]], frame["y"], y_true=frame["y"].where(frame.index < 30)))
+    model = replace(fitted, columns=replace(fitted.columns, id=name))
+    with pytest.raises(ValueError, match=f"the id column '{name}' has the name of a column that"):
+        predict_table(model, frame.assign(**{name: range(60)}))

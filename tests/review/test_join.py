@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from alignset.cli import main
 from alignset.review.join import join
 from alignset.review.sample import sample
 from alignset.review.sheet import Reviews, read_reviews
@@ -135,3 +136,54 @@ def test_what_does_not_fit_is_refused(given, options, said):
 def test_a_class_called_cannot_tell_is_refused():
     with pytest.raises(ValueError, match=re.escape("'cannot tell' is a class of the label")):
         join(pd.DataFrame({"obs": ["cannot tell", "yes"]}), reviews({"0": "yes"}), label="obs")
+
+
+@pytest.mark.parametrize("pair", [("1", "1.0"), ("1", " 1"), ("1", "01"), ("a b", "a  b")])
+def test_ids_that_look_alike_never_get_each_others_answer(pair):
+    table = pd.DataFrame({"pid": [*pair, "9"], "obs": [0, 1, 0]})
+    for asked in pair:
+        with pytest.raises(ValueError, match="which a spreadsheet program saves as the same id"):
+            join(table, reviews({asked: "1"}, "pid"), label="obs")
+    with pytest.raises(ValueError, match="which a spreadsheet program saves as the same id"):
+        sample(table, n=2, label="obs", id="pid", random_state=0)
+    joined = join(table[1:], reviews({pair[0]: "0"}, "pid"), label="obs").frame()
+    assert joined["reviewed"].tolist() == [0, pd.NA]
+
+
+def test_a_column_named_row_is_not_taken_for_the_position():
+    table = pd.DataFrame({"row": [3, 2, 1, 0], "obs": [0, 1, 0, 1]})
+    with pytest.raises(ValueError, match="the id column cannot be 'row': the sheet has its own"):
+        sample(table, n=2, label="obs", id="row", random_state=0)
+
+
+def test_a_sheet_without_an_answer_is_refused():
+    said = "none of the 2 rows of the sheet has an answer, so there is nothing to add"
+    with pytest.raises(ValueError, match=said):
+        join(TABLE, reviews({"0": None, "1": None}), label="obs")
+
+
+def test_classes_that_look_alike_keep_their_own_answers():
+    table = pd.DataFrame({"obs": ["1", "1.0", "01", "x"]})
+    out = join(table, reviews({"0": "01", "1": "1", "2": "1.0"}), label="obs").frame()
+    assert out["reviewed"].tolist()[:3] == ["01", "1", "1.0"]
+    with pytest.raises(ValueError, match=r"was reviewed as '1.00'; answer"):
+        join(table, reviews({"0": "1.00"}), label="obs")
+
+
+def test_leading_zeros_survive_from_table_to_sheet_to_table(tmp_path):
+    path, ids = tmp_path / "t.csv", [f"{i:08d}" for i in range(49461, 49481)]
+    path.write_text("pid,other,obs\n" + "".join(f"{i},0{k},{k % 2}\n" for k, i in enumerate(ids)))
+    made = ["sample", path, "--n", "20", "--label", "obs", "--id", "pid", "-o", tmp_path / "s.csv"]
+    assert main([str(word) for word in made]) == 0
+    rows = pd.read_csv(tmp_path / "s.csv", dtype=str, keep_default_na=False)
+    assert sorted(rows["pid"]) == ids
+    # a spreadsheet program drops the zeros of some, and their answers still find them
+    rows["reviewed"] = (rows["pid"].astype(int) % 2).astype(str)
+    rows.loc[rows.index < 5, "pid"] = rows["pid"].str.lstrip("0")
+    rows.to_csv(tmp_path / "s.csv", index=False)
+    added = ["join", tmp_path / "s.csv", path, "--label", "obs", "-o", tmp_path / "o.csv"]
+    assert main([str(word) for word in added]) == 0
+    out = pd.read_csv(tmp_path / "o.csv", dtype=str, keep_default_na=False)
+    assert out["pid"].tolist() == ids
+    assert out["other"].tolist() == [f"0{k}" for k in range(20)]
+    assert (out["pid"].astype(int) % 2 == out["reviewed"].astype(int)).all()

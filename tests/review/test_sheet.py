@@ -5,11 +5,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from alignset.review.cells import read_cell, write_cell
+from alignset.review.join import join
 from alignset.review.sample import sample
 from alignset.review.sheet import (
     LABEL_STUDIO_CONFIG,
     read_reviews,
     write_label_studio,
+    write_sheet,
 )
 from alignset.tables.files import write_table
 
@@ -61,7 +64,9 @@ def test_what_a_spreadsheet_saves_is_understood(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     found = read_reviews(path)
     assert found.id_column == "pid"
-    assert found.frame().iloc[0].tolist() == ["7000", "yes", 0.25, "2", 1]
+    assert found.frame().iloc[0].tolist() == ["7000.0", "yes", 0.25, "2", 1]
+    table = pd.DataFrame({"pid": [6999, 7000], "obs": ["no", "yes"]})
+    assert join(table, found, label="obs").frame()["reviewed"].tolist()[1] == "yes"
 
 
 def test_label_studio_tasks_have_data_and_choices(tmp_path, sheet):
@@ -223,3 +228,86 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, sheet, monkeypatch, error
     with pytest.raises((KeyboardInterrupt, OSError)):
         write_label_studio(sheet, tmp_path / "tasks.json")
     assert list(tmp_path.iterdir()) == []
+
+
+UNCLOSED = {
+    "in a shown column": '1,1,1,0.5,"fine,1\n2,1,1,0.5,x,1\n3,1,1,0.5,a"b,1\n',
+    "of a row, closed by the next": '1,1,1,0.5,"fine,1\n2,1,1,0.5,fine",\n',
+    "before an answer": '1,1,1,0.5,fine,"1\n2,1,1,0.5,x,1"\n',
+    "never closed": '1,1,1,0.5,"fine,1\n2,1,1,0.5,x,1\n',
+}
+
+
+@pytest.mark.parametrize("rows", UNCLOSED.values(), ids=UNCLOSED)
+def test_an_unclosed_quotation_mark_loses_no_answer(tmp_path, rows):
+    path = tmp_path / "s.csv"
+    path.write_text("row,stratum,wave,probability,note,reviewed\n" + rows)
+    with pytest.raises(
+        ValueError, match=r"has a quotation mark in line 2, column .* rows would be"
+    ):
+        read_reviews(path)
+
+
+@pytest.mark.parametrize("name", ["reviewed", "reviewed ", "Reviewed", "Wave"])
+def test_a_second_column_of_a_name_is_refused(tmp_path, name):
+    path = tmp_path / "s.csv"
+    path.write_text(f"row,stratum,wave,probability,reviewed,{name}\n1,1,1,0.5,yes,no\n")
+    with pytest.raises(ValueError, match=r"has 2 columns named|which may be '(reviewed|wave)'"):
+        read_reviews(path)
+
+
+def task(**changed):
+    data = {"row": "1", "id_column": "row", "stratum": "1", "wave": 1, "probability": 0.5}
+    return data | changed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[{"row": "1", "row": "2"}]', "'row' occurs twice in one object"),
+        (json.dumps([task(reviewed={"choices": ["yes", "no"]})]), "answer is not one choice"),
+        (json.dumps([task(reviewed={"choices": [{"a": 1}]})]), "answer is not one choice"),
+        (json.dumps([{"data": task(), "annotations": 3}]), "answer is not one choice"),
+        (json.dumps([{"data": task(), "annotations": [[]]}]), "answer is not one choice"),
+        (json.dumps([task(row=["1"])]), "a task whose row is"),
+        (json.dumps([task(wave=[1])]), "a task whose row is"),
+        (json.dumps([task(wave=1e400)]), "and wave inf for row"),
+        (json.dumps([task(wave=1.5)]), "and wave 1.5 for row"),
+        (json.dumps([task(wave=10**30)]), "for row '1'; leave those columns"),
+        ("[" * 100_000, "is not JSON"),
+    ],
+)
+def test_exports_of_other_shapes_are_refused(tmp_path, text, said):
+    path = tmp_path / "s.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read_reviews(path)
+
+
+@pytest.mark.parametrize("wave", ["1.5", "inf", "1e30", "0", "-1", "nan"])
+def test_a_wave_is_a_whole_number(tmp_path, wave):
+    path = tmp_path / "s.csv"
+    path.write_text(HEADER + f"1,1,{wave},0.5,yes\n")
+    with pytest.raises(ValueError, match=f"has probability '0.5' and wave '{wave}' for row '1'"):
+        read_reviews(path)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@x", "\tx", "'=1", "''+1", "it's", "'", "-"])
+def test_formulas_are_written_as_text_and_come_back(text):
+    assert read_cell(write_cell(text)) == text
+    assert not re.match("[=+@\t-]", write_cell(text))
+
+
+def test_no_cell_of_a_sheet_is_a_formula(tmp_path):
+    names = ["=cmd|' /C calc'!A0", "@home", "-5", "fine"] * 5
+    table = pd.DataFrame({"=id": [f"+{i}x" for i in range(20)], "obs": [0, 1] * 10, "who": names})
+    sheet = sample(table, n=20, label="obs", id="=id", show=["who"], random_state=0)
+    write_sheet(sheet, tmp_path / "s.csv")
+    cells = pd.read_csv(tmp_path / "s.csv", header=None, dtype=str, keep_default_na=False)
+    begin = cells.to_numpy().reshape(-1)
+    assert {c for c in begin if c[:1] in ("=", "+", "-", "@", "\t")} == {"-5"}
+    cells.iloc[1:, -1] = "1"
+    cells.to_csv(tmp_path / "s.csv", header=False, index=False)
+    found = read_reviews(tmp_path / "s.csv")
+    assert found.id_column == "=id"
+    assert join(table, found, label="obs").n_reviewed == 20

@@ -136,3 +136,16 @@ def test_a_task_is_part_of_what_identifies_a_result_and_diabetes_is_as_before():
     fat = DatasetSpec(source="nhanes", hidden=4, task="fat").data("sha256:x")
     assert fat.task == "fat"
     assert '"task":"fat"' in as_json(fat)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("lr", "lr must be 0 or more"), ("l2", "l2 must be 0 or more")]
+)
+def test_values_that_no_method_accepts_are_refused_when_the_grid_is_read(tmp_path, name, said):
+    for text in (
+        SPEC.replace("[review]", f"[config]\n{name} = -1\n[review]"),
+        SPEC.replace('"noise.rate" = ', f'"config.{name}" = [0.1, -0.1]\n"noise.rate" = '),
+    ):
+        assert text != SPEC
+        with pytest.raises(ValueError, match=rf"toml: 'standard' on 'toy': {said}, got"):
+            load_grid(tmp_path, text)

@@ -334,3 +334,59 @@ def test_pyarrow_is_asked_for_by_name(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ValueError, match="needs pyarrow; run `pip install 'alignset\\[parquet\\]'"):
         read_table(path)
+
+
+def test_whole_numbers_with_leading_zeros_stay_text(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,code,n,x,d\n00049461,07,7,0.5,2020-01-01\n1,,8,01.5,2020-01-02\n")
+    read = read_table(path)
+    assert read["id"].tolist() == ["00049461", "1"]
+    assert read["code"].tolist()[0] == "07"
+    assert read["code"].isna().tolist() == [False, True]
+    assert read["n"].tolist() == [7, 8]
+    assert read["x"].tolist() == [0.5, 1.5]
+
+
+def test_columns_asked_for_as_text_are_kept_as_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,n\n1,1\n1.0,2\n 1,3\nNA,4\n,5\n99999999999999999999999,6\n")
+    read = read_table(path, as_text=["id", "no such column"])
+    assert read["id"].tolist()[:4] == ["1", "1.0", " 1", "NA"]
+    assert read["id"].isna().tolist() == [False] * 4 + [True, False]
+    assert read["id"].tolist()[5] == "9" * 23
+    assert read["n"].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'a,"x,1\nb,y,2\nc,z"w,3\n',
+        '1,"x,1\n2,y"z,2\n',
+        '1,x,"1\n2,y,2\n3,z,3"\n',
+    ],
+)
+def test_rows_inside_a_cell_are_refused_even_if_the_cell_is_not_read(tmp_path, lines):
+    path = tmp_path / "t.csv"
+    path.write_text("id,note,n\n" + "".join(f"{i},x,{i}\n" for i in range(9)) + lines)
+    assert "so rows would be lost" in refused(path)
+    assert "so rows would be lost" in refused(path, columns=["n"])
+
+
+def test_text_of_several_lines_is_not_taken_for_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('id,note,n\n1,"one, two, 3\nfour, five\n6, 7",1\n2,"a\nb",2\n')
+    assert read_table(path)["note"].tolist() == ["one, two, 3\nfour, five\n6, 7", "a\nb"]
+
+
+def test_cells_lines_and_packed_files_have_a_limit(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3," + "x" * 131_073 + "\n")
+    assert "has a cell of more than 131072 characters that ends in line 3" in refused(path)
+    path.write_text("a," + "b" * 131_073 + "\n1,2\n")
+    assert "has a cell of more than 131072 characters that ends in line 1" in refused(path)
+    path.write_text("a," + "b" * 131_000 + "\n1,2\n")
+    assert len(read_table(path)) == 1
+    monkeypatch.setattr("alignset.tables.scan.MAX_UNPACKED", 1 << 20)
+    bomb = tmp_path / "t.csv.gz"
+    bomb.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * (1 << 20)))
+    assert "unpacks to more than" in refused(bomb)

@@ -8,8 +8,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from alignset.tables.kinds import as_levels, as_numbers, first_date, kind_of
-from alignset.tables.preprocess import MAX_LEVELS, Matrix, fit_preprocessing, from_data
+from alignset.tables.kinds import as_levels, as_numbers, kind_of
+from alignset.tables.preprocess import MAX_LEVELS, MIN_COUNT, Matrix, fit_preprocessing, from_data
 
 
 def mixed(n=400, seed=0):
@@ -64,7 +64,7 @@ def column_transformer(of, n_rows):
     impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     encode = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        min_frequency=int(np.clip(n_rows // 200, 1, 20)),
+        min_frequency=int(np.clip(n_rows // 200, MIN_COUNT, 20)),
         max_categories=MAX_LEVELS,
         sparse_output=False,
     )
@@ -84,7 +84,7 @@ def test_plain_data_does_what_scikit_learn_does(seed):
     new.loc[5, "answer"] = "never seen"
     of = kinds(train)
     made = fit_preprocessing(train, of)
-    origins = {name: first_date(train[name]) for name in ("visit", "when")}
+    origins = dict.fromkeys(("visit", "when"), "1970-01-01")
     fitted = column_transformer(of, len(train)).fit(canonical(train, of, origins))
     for frame in (train, new, new.iloc[::-1, ::-1]):
         expected = fitted.transform(canonical(frame, of, origins))
@@ -117,13 +117,14 @@ def test_rare_and_unknown_levels_share_a_column_and_missing_has_its_own():
     }
 
 
-def test_dates_count_days_since_the_first_training_day_whatever_their_form():
+def test_dates_count_days_whatever_their_form_and_the_earliest_is_not_kept():
     dates = ["2020-01-31T12:00:00", "2020-01-01", "2020-01-11"]
     made = fit_preprocessing(pd.DataFrame({"d": dates}), {"d": "date"})
     (column,) = made.numbers
-    assert column.origin == "2020-01-01"
+    assert column.origin == "1970-01-01"
+    assert "2020-01-01" not in json.dumps(made.to_data())
     back = made.transform(pd.DataFrame({"d": dates})) * column.scale + column.mean
-    assert back[:, 0] == pytest.approx([30.5, 0, 10])
+    assert back[:, 0] == pytest.approx([18292.5, 18262, 18272])
     forms = pd.DataFrame({"d": pd.to_datetime(dates, format="ISO8601")})
     np.testing.assert_allclose(made.transform(forms), made.transform(pd.DataFrame({"d": dates})))
 
@@ -202,3 +203,37 @@ def test_foreign_data_is_refused(change):
     data["numbers"][0]["scale"] = float("nan")
     with pytest.raises(ValueError, match="column 'age'"):
         from_data(data)
+
+
+@pytest.mark.parametrize("n", [10, 100, 399, 2000])
+def test_a_level_in_fewer_than_five_rows_is_never_stored(n):
+    names = [*(f"Jane Doe {i}" for i in range(n - 9)), *["four"] * 4, *["five"] * 5]
+    frame = pd.DataFrame({"name": names, "x": range(n)})
+    made = fit_preprocessing(frame, {"name": "category", "x": "number"})
+    assert "Doe" not in json.dumps(made.to_data())
+    kept = ("five",) if n < 2000 else ()
+    assert (made.categories[0].levels, made.categories[0].other) == (kept, True)
+    all_of_them = fit_preprocessing(frame[:20], {"name": "category"}, min_count=1)
+    assert "Jane Doe 0" in all_of_them.categories[0].levels
+    x = made.transform(frame)
+    assert x.shape == (n, 2 + len(kept))
+    assert x[0, -1] == 1
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e-300])
+def test_numbers_of_any_size_are_scaled_alike(factor):
+    frame = pd.DataFrame({"x": [1.0, 2.0, None, 5.0], "y": [1.0, 2.0, 3.0, 4.0]})
+    expected = fit_preprocessing(frame, kinds(frame)).transform(frame)
+    far = frame.assign(x=frame["x"] * factor)
+    np.testing.assert_allclose(fit_preprocessing(far, kinds(far)).transform(far), expected)
+
+
+def test_numbers_beyond_that_are_refused_by_name():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 1e307]})
+    with pytest.raises(
+        ValueError, match=r"column 'x' holds values up to 1e\+307; the largest must"
+    ):
+        fit_preprocessing(frame, {"x": "number"})
+    made = fit_preprocessing(pd.DataFrame({"x": [1.0, 2.0]}), {"x": "number"})
+    with pytest.raises(ValueError, match=r"column 'x' holds 1e\+40 in data row 2, more than"):
+        made.transform(pd.DataFrame({"x": [1.0, 1e40]}))

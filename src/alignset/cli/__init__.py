@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import traceback
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 import click
+
+from alignset.cli.visible import one_line, visible
 
 COMMANDS = {
     "audit": ("alignset.cli.audit", "Find doubtful labels; check that enough rows are reviewed."),
@@ -30,6 +35,10 @@ COMMANDS = {
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
+
+
+FAULT, TRACEBACK = 70, "ALIGNSET_TRACEBACK"
+"""Exit code after a fault of alignset itself, and the variable that shows its traceback."""
 
 
 class LazyGroup(click.Group):
@@ -69,12 +78,33 @@ def main(argv: list[str] | None = None) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        text = io.StringIO()
+        error.show(file=text)
+        click.echo(visible(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except (ValueError, OSError) as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {one_line(error)}", err=True)
         return 1
+    except MemoryError:
+        click.echo("error: there is not enough memory for this; use a smaller table.", err=True)
+        return 1
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        click.echo(f"error: {_fault(error)}", err=True)
+        return FAULT
     return result if isinstance(result, int) else 0
+
+
+def _fault(error: Exception) -> str:
+    """Say where alignset failed on something that it should have refused."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "alignset" in Path(frame.filename).parts] or frames
+    where = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}"
+    return (
+        f"alignset failed where it should not: {one_line(repr(error))} in {where}. Set "
+        f"{TRACEBACK}=1 to see more, and report it."
+    )
 
 
 def program() -> NoReturn:

@@ -12,6 +12,7 @@ from alignset.cli import review_options as ask
 from alignset.cli.sample import check_sheet_outputs, write_outputs
 from alignset.model.folder import load_model
 from alignset.review.audit import Audit, audit
+from alignset.rows.percent import percent
 from alignset.tables.files import check_output, read_table, write_table
 
 ASKED = (
@@ -66,7 +67,9 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
     """
     _check_outputs(options)
     asked = {name: options[name] for name in ASKED}
-    found = audit(load_model(model), read_table(table), group=options["group"] or None, **asked)
+    loaded = load_model(model)
+    frame = read_table(table, as_text=[options["id"] or loaded.columns.id or ""])
+    found = audit(loaded, frame, group=options["group"] or None, **asked)
     if options["out"] is not None:
         write_table(found.frame(), options["out"], overwrite=options["overwrite"])
     if as_json:
@@ -159,8 +162,9 @@ def _print(found: Audit, top: int) -> None:
     weighted = any(rate.weighted for rate in found.rates)
     how = "weighted by selection probability" if weighted else "as if reviewed rows were random"
     ask.say(
-        f"noise rate: share of observed labels that are wrong, {how}, {found.level:.0%} intervals; "
-        "worth: how many reviewed rows would be as precise without the observed labels of the "
+        f"noise rate: share of observed labels that are wrong, {how}, {percent(found.level)} "
+        "intervals; worth: how many reviewed rows would be as precise without the observed "
+        "labels of the "
         "others; told apart: AUROC of telling reviewed rows from the others, 0.5 if alike"
     )
     _print_measures(found)

@@ -44,7 +44,7 @@ def list_() -> None:
             grid.add_row(f"- {task.name}", "", "", task.summary)
     grid.add_row("mimic", "yours", "", "ICU stays, PhysioNet account: load_mimic(folder)")
     grid.add_row("synthetic", "made", "", "the paper's made-up data: make_synthetic()")
-    console = Console(soft_wrap=True)
+    console = Console(soft_wrap=True, markup=False, emoji=False)
     console.print(grid)
     console.print(f"cache: {cache_folder()}", highlight=False, markup=False)
 

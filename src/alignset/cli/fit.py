@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import click
 import pandas as pd
 
 from alignset.cli.review_options import print_grid
+from alignset.cli.visible import visible
 from alignset.estimator.names import name_of
 from alignset.fitting.compare import Comparison
 from alignset.fitting.fit import Fitted, fit_table
 from alignset.fitting.held_out import Settings
-from alignset.model.folder import check_folder, save_model
+from alignset.model.fitted import Model
+from alignset.model.folder import EVALUATION, check_folder, save_model
 from alignset.progress import progress_bar
 from alignset.tables.columns import choose_columns
 from alignset.tables.files import hash_file, in_thousands, read_table
@@ -53,8 +56,13 @@ SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "thres
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="Column of numeric codes.")
 @click.option("--allow-leak", multiple=True, metavar="COLUMN",
               help="Keep a column that looks like the label or an identifier.")  # fmt: skip
+@click.option("--evaluation/--no-evaluation", default=True, show_default=True,
+              help="Keep the labels and held-out predictions of reviewed rows in the folder, for "
+              "`alignset report`.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model folder.")
-def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any) -> None:
+def command(
+    table: Path, out: Path, method: str, evaluation: bool, overwrite: bool, **options: Any
+) -> None:
     """Train a model on TABLE and write it to a folder.
 
     Compares the method with plain models, linear and trees on observed, reviewed and both labels,
@@ -64,31 +72,37 @@ def command(table: Path, out: Path, method: str, overwrite: bool, **options: Any
     method = name_of(method)
     check_folder(out, overwrite=overwrite)
     settings = Settings(**{name: options.pop(name) for name in SETTINGS})
-    frame = read_table(table)
+    frame = read_table(table, as_text=[options["id"] or ""])
     choice = choose_columns(frame, **options)
     about = {"command": _command_line(), "data": _data(table, frame)}
     with progress_bar() as advance:
         fitted = fit_table(
             frame, choice, method=method, settings=settings, about=about, advance=advance
         )
-    save_model(fitted.model, out, overwrite=overwrite)
-    _report(fitted, out)
+    model = fitted.model if evaluation else replace(fitted.model, evaluation=None)
+    save_model(model, out, overwrite=overwrite)
+    _report(replace(fitted, model=model), out)
 
 
 def _command_line() -> str:
-    """Return a command line that repeats this run, defaults included."""
+    """Return a command line that repeats this run in the table's folder, defaults included."""
     context = click.get_current_context()
     words = ["alignset", "fit"]
     for param in context.command.params:
         value = context.params.get(param.name or "")
         if isinstance(param, click.Argument):
-            words.append(str(value))
+            words.append(_shown(value))
         elif isinstance(value, bool):
-            words += [param.opts[-1]] if value else []
+            words += (param.opts if value else param.secondary_opts)[-1:]
         elif value is not None:
             for each in value if isinstance(value, tuple) else (value,):
-                words += [param.opts[-1], str(each)]
+                words += [param.opts[-1], _shown(each)]
     return shlex.join(words)
+
+
+def _shown(value: Any) -> str:
+    """Write an option; of a path only the last name, because folders name people and projects."""
+    return value.name if isinstance(value, Path) else str(value)
 
 
 def _data(table: Path, frame: Any) -> dict[str, Any]:
@@ -100,6 +114,17 @@ def _data(table: Path, frame: Any) -> dict[str, Any]:
     }
 
 
+def _row_level(model: Model) -> str:
+    """Say what the folder holds about single rows."""
+    if model.evaluation is None:
+        return "the folder holds nothing about single rows."
+    return (
+        f"the folder holds, in {EVALUATION}, the group, both labels and held-out predictions of "
+        f"{len(model.evaluation)} reviewed rows, without ids or features; --no-evaluation leaves "
+        "them out."
+    )
+
+
 def _report(fitted: Fitted, out: Path) -> None:
     manifest, columns = fitted.model.manifest, fitted.model.columns
     click.echo(
@@ -107,8 +132,8 @@ def _report(fitted: Fitted, out: Path) -> None:
         f"{len(columns.features)} features, {len(fitted.model.classes)} classes, "
         f"{len(fitted.model.groups)} groups"
     )
-    for note in fitted.notes:
-        click.echo(f"note: {note}")
+    for note in (*fitted.notes, _row_level(fitted.model)):
+        click.echo(visible(f"note: {note}"))
     rates = pd.DataFrame([{"group": g, **rate} for g, rate in manifest["noise_rates"].items()])
     rates["counted"] = [
         None if pd.isna(rate) else f"{rate:.3f} ({low:.3f} to {high:.3f})"
@@ -130,7 +155,7 @@ def _report_candidates(manifest: dict[str, Any]) -> None:
     shown["weight"] = [f"{weight:.2f}" for weight in shown["weight"]]
     names = {"labels": "labels", "learner": "learner", "weight": "weight"}
     print_grid(shown, {**names, "log_loss": "log loss", "auroc": "AUROC"})
-    click.echo(manifest["explained"])
+    click.echo(visible(manifest["explained"]))
 
 
 def _report_comparison(found: Comparison) -> None:
@@ -149,4 +174,4 @@ def _report_comparison(found: Comparison) -> None:
             f"reviewed {in_thousands(found.n_rows)}, worth {worth}: the observed labels of "
             f"{in_thousands(found.n_others)} other rows count too"
         )
-    click.echo(found.sentence)
+    click.echo(visible(found.sentence))

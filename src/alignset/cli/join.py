@@ -29,7 +29,9 @@ def command(sheet: Path, table: Path, label: str, truth: str, out: Path, overwri
     sheets, the new answers are added.
     """
     check_output(out, overwrite=overwrite)
-    joined = join(read_table(table), read_reviews(sheet), label=label, truth=truth)
+    reviews = read_reviews(sheet)
+    frame = read_table(table, as_text=[reviews.id_column])
+    joined = join(frame, reviews, label=label, truth=truth)
     write_table(joined.table, out, overwrite=overwrite)
     click.echo(
         f"{out}: {joined.n_reviewed} rows reviewed, {joined.n_cannot_tell} where the reviewer "

@@ -11,6 +11,7 @@ from alignset.cli import review_options as ask
 from alignset.review.aim import Aim
 from alignset.review.forecast import Forecast, forecast
 from alignset.review.plan import Plan, plan
+from alignset.rows.percent import percent
 from alignset.tables.files import read_table
 
 
@@ -120,7 +121,7 @@ def _print(made: Plan) -> None:
     sure = "expected" if made.assurance is None else f"in {made.assurance:.0%} of reviews"
     ask.say(
         f"Review {made.total} rows to know each group's noise rate within {made.precision:g} "
-        f"either way ({made.level:.0%} intervals, {sure}) if the guess is right, "
+        f"either way ({percent(made.level)} intervals, {sure}) if the guess is right, "
         f"{made.total_at_worst} whatever is found."
     )
     for text in made.warnings:

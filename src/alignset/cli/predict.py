@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.visible import visible
 from alignset.model.folder import load_model
 from alignset.model.predict import predict_table
 from alignset.tables.files import check_output, read_table, write_table
@@ -44,9 +45,9 @@ def command(
         raise click.UsageError("--positive needs --threshold.")
     check_output(out, overwrite=overwrite)
     loaded = load_model(model)
-    frame = read_table(table)
+    frame = read_table(table, as_text=[loaded.columns.id or ""])
     predictions = predict_table(loaded, frame, threshold=threshold, positive=positive)
     write_table(predictions.table, out, overwrite=overwrite)
     for note in predictions.notes:
-        click.echo(f"note: {note}")
+        click.echo(visible(f"note: {note}"))
     click.echo(f"{len(predictions.table)} rows: {out}")

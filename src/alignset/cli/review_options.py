@@ -13,6 +13,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table as Grid
 
+from alignset.cli.visible import one_line, visible
 from alignset.evaluate.proportion import IntervalRule, clopper_pearson, wilson
 from alignset.review.aim import MEASURES, Aim
 from alignset.review.design import Allocation, even, neyman, proportional
@@ -20,6 +21,8 @@ from alignset.tables.files import plain
 
 ALLOCATIONS: Mapping[str, Allocation] = {of.__name__: of for of in (proportional, even, neyman)}
 INTERVALS: Mapping[str, IntervalRule] = {"wilson": wilson, "exact": clopper_pearson}
+MAX_CELL = 200
+"""Characters of a cell that are printed."""
 FILE_WIDTH = 160
 """Width of printed tables when the output is not a terminal."""
 
@@ -119,7 +122,7 @@ def print_grid(frame: pd.DataFrame, titles: Mapping[str, str]) -> None:
     grid = Grid(box=None, pad_edge=False)
     for name, title in titles.items():
         number = pd.api.types.is_numeric_dtype(frame[name])
-        grid.add_column(title, justify="right" if number else "left")
+        grid.add_column(visible(title, most=MAX_CELL), justify="right" if number else "left")
     for row in frame[list(titles)].to_dict("records"):
         grid.add_row(*(_text(value) for value in row.values()))
     console().print(grid)
@@ -127,12 +130,12 @@ def print_grid(frame: pd.DataFrame, titles: Mapping[str, str]) -> None:
 
 def say(text: str) -> None:
     """Print a sentence, wrapped to the terminal."""
-    console().print(text, highlight=False, markup=False)
+    console().print(visible(text), highlight=False, markup=False)
 
 
 def console() -> Console:
     """Return a console for standard output; wide when that is not a terminal."""
-    out = Console(highlight=False, markup=False)
+    out = Console(highlight=False, markup=False, emoji=False)
     if not out.is_terminal:
         out.width = FILE_WIDTH
     return out
@@ -141,7 +144,7 @@ def console() -> Console:
 def _text(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return f"{value:.3f}" if isinstance(value, float) else one_line(visible(value, most=MAX_CELL))
 
 
 def print_json(value: Any) -> None:

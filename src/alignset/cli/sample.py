@@ -9,8 +9,14 @@ import click
 
 from alignset.cli import review_options as ask
 from alignset.review.sample import sample
-from alignset.review.sheet import LABEL_STUDIO_CONFIG, Sheet, check_json_output, write_label_studio
-from alignset.tables.files import check_output, read_table, write_table
+from alignset.review.sheet import (
+    LABEL_STUDIO_CONFIG,
+    Sheet,
+    check_json_output,
+    write_label_studio,
+    write_sheet,
+)
+from alignset.tables.files import check_output, read_table
 
 
 @click.command("sample")
@@ -54,7 +60,7 @@ def command(
     """
     aim = ask.take_aim(options)
     check_sheet_outputs(out, tasks, overwrite=overwrite)
-    frame = read_table(table)
+    frame = read_table(table, as_text=[options["id"] or ""])
     label = options["label"]
     labels = frame[label].drop_duplicates().tolist() if label in frame else []
     sheet = sample(frame, guess=ask.parse_guess(guess, labels), aim=aim, **options)
@@ -74,7 +80,7 @@ def write_outputs(
     sheet: Sheet, out: Path, tasks: Path | None, *, overwrite: bool, echo: bool = True
 ) -> None:
     """Write a sheet, and Label Studio tasks if asked for, and report it if ``echo`` is set."""
-    write_table(sheet.rows, out, overwrite=overwrite)
+    write_sheet(sheet, out, overwrite=overwrite)
     if tasks is not None:
         write_label_studio(sheet, tasks, overwrite=overwrite)
     if not echo:

@@ -40,7 +40,7 @@ def command(path: Path, store: Path, protocol: str | None) -> None:
             *(str(counts.get("done", 0)), str(counts.get("failed", 0))),
             f"{rows['seconds'].sum() / 3600:.2f}",
         )
-    Console(soft_wrap=True).print(grid)
+    Console(soft_wrap=True, markup=False, emoji=False).print(grid)
     _list_failures(frame)
 
 
@@ -55,7 +55,7 @@ def _show_spec(path: Path, store: Store, protocol: str | None) -> None:
         counts = Counter(statuses.get(cell.key, "missing") for cell in cells)
         numbers = (len(cells), counts["done"], counts["failed"], counts["missing"])
         grid.add_row(experiment.name, experiment.protocol.name, *map(str, numbers))
-    Console(soft_wrap=True).print(grid)
+    Console(soft_wrap=True, markup=False, emoji=False).print(grid)
     for dataset, reason in sorted(skipped.items()):
         click.echo(f"not counted: data set {dataset}: {reason}.")
     if wanted & set(statuses):

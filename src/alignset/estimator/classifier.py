@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +37,7 @@ from alignset.model.recalibration import recalibrate
 from alignset.progress import progress_bar
 from alignset.rows import Part
 from alignset.rows.divide import Division, find_distinct
-from alignset.rows.features import learn_scale, no_scale
+from alignset.rows.features import check_single, learn_scale, no_scale
 from alignset.rows.merge import check_weights
 from alignset.rows.selection import HOW, check_probability
 
@@ -198,7 +199,8 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
         """
         self._check_settings(review_probability)
         check_index(X, y=y, y_true=y_true, groups=groups, units=units)
-        encoder, X, y = self._read(X, y)
+        new = copy(self)  # a fit that fails or is interrupted leaves this one as it was
+        encoder, X, y = new._read(X, y)
         n = X.shape[0]
         labels, (names, group) = encode_labels(y, y_true), encode_groups(groups, n)
         check_not_reviewed(labels)
@@ -208,7 +210,12 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
         unit = None if units is None else _repeated(encode_groups(units, n)[1])
         rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability, unit)
         counted = rows if weight.all() else rows.take(weight > 0)
-        return self._learn(counted, labels.classes, names, encoder)
+        return self._become(new._learn(counted, labels.classes, names, encoder))
+
+    def _become(self, fitted: NoisyLabelClassifier) -> NoisyLabelClassifier:
+        """Take over everything a fitted copy has, in one step."""
+        self.__dict__ = fitted.__dict__
+        return self
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
         """Return how to encode the features, if they need it, the features as numbers, and y."""
@@ -234,11 +241,12 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
     ) -> NoisyLabelClassifier:
         """Train as :meth:`fit` does, on labels, groups and units that are already codes."""
         self._check_settings(review_probability)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        new = copy(self)
+        X = validate_data(new, X, accept_sparse="csr", dtype=np.float64)
         probability = _on_reviewed(review_probability, labels)
         unit = None if unit is None else _repeated(unit)
         rows = Part(X, labels.y_seen, labels.y_true, group, None, probability, unit)
-        return self._learn(rows, labels.classes, group_names)
+        return self._become(new._learn(rows, labels.classes, group_names))
 
     def _check_settings(self, review_probability: Any) -> None:
         check_device(self.device)
@@ -276,8 +284,8 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
         used, group = np.unique(rows.group, return_inverse=True)
         rows = replace(rows, group=group.reshape(-1))
         first, weight = find_distinct(rows)
-        X, scaled = rows.X, self.standardize
-        scale = learn_scale(X, first, weight) if scaled else no_scale(X.shape[1])
+        X = rows.X if self.standardize else check_single(rows.X)
+        scale = learn_scale(X, first, weight) if self.standardize else no_scale(X.shape[1])
         rows = replace(rows.take(first, scale.trained_rows(X, first)), weight=weight)
         division = Division(self.folds, self.validation_share, self.review_weights)
         given = ToLearn(rows, division, classes.tolist(), group_names[used].tolist(), seed)

@@ -8,6 +8,7 @@ often in some group is not taken for one that confuses classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb, factorial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ MIN_ROWS = 10
 """Rows that a group needs before anything is said about it."""
 
 MIN_ERRORS, LEVEL = 2.0, 0.025
-"""Standard errors that a permutation must gain at least; more if several could have gained."""
+"""Standard errors that a ring of classes must gain at least; more if several could have gained."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,11 +57,14 @@ def switched_groups(prob: Any, y: Any, group: Any) -> list[Switch]:
 
     Class probabilities (n, K) are for rows that were not used to train the model; true classes
     and groups (n,) are codes. A group needs ten rows and two classes to be examined.
+
+    The best permutation is made of rings of classes, each taken for the next. Every ring that
+    there could have been counts as looked at: those of m classes share 1 / (K - 1) of the level,
+    so the chance of naming any group in which no ring fits better is at most the level.
     """
     prob, y, group = np.asarray(prob, dtype=np.float64), np.asarray(y), np.asarray(group)
     looked = [g for g in np.unique(group).tolist() if _enough(y[group == g])]
-    pairs = prob.shape[1] * (prob.shape[1] - 1) // 2
-    found = [_switch(prob[group == g], y[group == g], g, len(looked) * pairs) for g in looked]
+    found = [_switch(prob[group == g], y[group == g], g, len(looked)) for g in looked]
     return [switch for switch in found if switch is not None]
 
 
@@ -68,20 +72,41 @@ def _enough(y: Ints) -> bool:
     return len(y) >= MIN_ROWS and len(np.unique(y)) > 1
 
 
-def _switch(prob: Floats, y: Ints, group: int, looks: int) -> Switch | None:
-    order = _best_order(prob, y)
+def _switch(prob: Floats, y: Ints, group: int, n_groups: int) -> Switch | None:
+    best, classes = _best_order(prob, y), prob.shape[1]
+    order = np.arange(classes)
+    for ring in _rings(best):
+        rows = np.isin(y, ring)
+        gain, error, spare = _mean_of_classes(_gains(prob[rows], y[rows], best), y[rows])
+        looks = n_groups * (classes - 1) * comb(classes, len(ring)) * factorial(len(ring) - 1)
+        if spare < 1:
+            continue
+        enough = max(MIN_ERRORS, float(student.isf(LEVEL / looks, spare)))
+        if gain > max(1e-9, enough * error):
+            order[ring] = best[ring]
     moved = order[y] != y
     if not moved.any():
         return None
-    rows, y = prob[moved], y[moved]
+    gain, error, _ = _mean_of_classes(_gains(prob[moved], y[moved], order), y[moved])
+    return Switch(group, tuple(order.tolist()), gain, error, int(moved.sum()))
+
+
+def _gains(prob: Floats, y: Ints, order: Ints) -> Floats:
+    """Return how much more probable ``order[y]`` is than y, (n,)."""
     at = np.arange(len(y))
-    gain, error, spare = _mean_of_classes(rows[at, order[y]] - rows[at, y], y)
-    if spare < 1:
-        return None
-    enough = max(MIN_ERRORS, float(student.isf(LEVEL / looks, spare)))
-    if gain <= max(1e-9, enough * error):
-        return None
-    return Switch(group, tuple(order.tolist()), gain, error, len(y))
+    return np.asarray(prob[at, order[y]] - prob[at, y])
+
+
+def _rings(order: Ints) -> list[list[int]]:
+    """Cut a permutation into rings: classes that take each other's places, two or more."""
+    left, rings = set(range(len(order))), []
+    while left:
+        ring = [left.pop()]
+        while (k := int(order[ring[-1]])) in left:
+            left.remove(k)
+            ring.append(k)
+        rings.append(ring)
+    return [ring for ring in rings if len(ring) > 1]
 
 
 def _best_order(prob: Floats, y: Ints) -> Ints:

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from alignset.learners.standing import CandidateScore
+from alignset.rows.percent import percent
 
 COLUMNS = {
     "labels": "labels",
@@ -63,8 +64,8 @@ class Candidates(Sequence[CandidateScore]):
             else "both kinds of label count"
         )
         return (
-            f"{trusted:.0%} of the weight is on models that read only reviewed rows: {reads}. "
-            f"{learners[first]:.0%} is on {first} models;{adds} the best candidate alone is "
+            f"{percent(trusted)} of the weight is on models that read only reviewed rows: {reads}. "
+            f"{percent(learners[first])} is on {first} models;{adds} the best candidate alone is "
             f"{best.labels} {best.learner} (log loss {best.log_loss:.3f}, AUROC {best.auroc:.3f}), "
             f"the blend has {blend.log_loss:.3f} and {blend.auroc:.3f}."
         )

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.model.fitted import Model
-from alignset.model.onnx_graph import EPOCH, Graph
+from alignset.model.onnx_graph import Graph
 from alignset.model.onnx_models import add_probability
 from alignset.model.recalibration import calibration_to_data
 from alignset.model.thresholds import thresholds_to_data
@@ -19,7 +19,7 @@ from alignset.model.vectors import make_vectors
 from alignset.tables.atomic import new_file
 from alignset.tables.files import check_new_file
 from alignset.tables.kinds import as_levels, as_numbers
-from alignset.tables.preprocess import Matrix
+from alignset.tables.preprocess import EPOCH, Matrix
 
 TOLERANCE = 1e-5
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from alignset.tables.preprocess import Category, Matrix, Number, Preprocessing
+from alignset.tables.preprocess import EPOCH, Category, Matrix, Number, Preprocessing
 
 OPSET, ML_OPSET, IR = 17, 3, 8
 """Old enough for the runtimes of 2022."""
 
-EPOCH = "1970-01-01"
+OWN, OUT = "alignset:", "probability"
+"""How the graph's own names begin, and what its output is called; no column may have such one."""
 
 
 class Graph:
@@ -32,8 +33,8 @@ class Graph:
     def serialized(self, out: str, n_classes: int, metadata: Mapping[str, str]) -> bytes:
         """Return the graph whose output ``probability``, (n, K), is the value ``out``."""
         h = self.helper
-        nodes = [*self.nodes, h.make_node("Identity", [out], ["probability"])]
-        told = h.make_tensor_value_info("probability", self.double, ["n", n_classes])
+        nodes = [*self.nodes, h.make_node("Identity", [out], [OUT])]
+        told = h.make_tensor_value_info(OUT, self.double, ["n", n_classes])
         graph = h.make_graph(
             nodes, "alignset", self.inputs, [told],
             [self.to_array(v, name) for name, v in self.constants.items()],
@@ -46,7 +47,7 @@ class Graph:
     def add(self, op: str, inputs: Sequence[Any], **attributes: Any) -> str:
         """Add a node; arrays among its inputs become constants."""
         names = [i if isinstance(i, str) else self._constant(i) for i in inputs]
-        out = f"v{len(self.nodes)}"
+        out = f"{OWN}v{len(self.nodes)}"
         self.nodes.append(self.helper.make_node(op, names, [out], **attributes))
         return out
 
@@ -69,11 +70,16 @@ class Graph:
         return self.add("Concat", parts, axis=1)
 
     def _constant(self, value: Any) -> str:
-        name = f"c{len(self.constants)}"
+        name = f"{OWN}c{len(self.constants)}"
         self.constants[name] = np.asarray(value)
         return name
 
     def _input(self, name: str, kind: Any, width: int = 1) -> str:
+        if name == OUT or name.startswith(OWN):
+            raise ValueError(
+                f"column {name!r} has a name that the ONNX graph needs for itself; give it another "
+                "name in the table and fit again."
+            )
         self.inputs.append(self.helper.make_tensor_value_info(name, kind, ["n", width]))
         return name
 

@@ -68,16 +68,21 @@ def predict_table(
     if threshold is not None:
         of_class = class_code(model.classes, positive, 1 if chosen is None else chosen.of_class)
         chosen = ThresholdChoice("given", threshold, threshold, of_class=of_class)
-    out["prediction"] = model.classes[decide(probability, chosen, groups)]
-    for code, name in enumerate(model.classes.tolist()):
-        out[f"p_{name}"] = probability[:, code]
+    told = {"prediction": model.classes[decide(probability, chosen, groups)]}
+    told |= {f"p_{name}": probability[:, k] for k, name in enumerate(model.classes.tolist())}
     if columns.label in frame and not frame[columns.label].isna().any():
-        out["label_confidence"] = model.label_confidence(frame, frame[columns.label])
+        told["label_confidence"] = model.label_confidence(frame, frame[columns.label])
+    clash = next((name for name in out if name in told), None)
+    if clash is not None:
+        raise ValueError(
+            f"the id column {clash!r} has the name of a column that predictions have "
+            f"({', '.join(told)}); give it another name in the table and fit again."
+        )
     notes = (*_notes(model, frame), *_decided(model, frame, chosen))
     if model.recalibration is not None and groups is None:
         names = " and ".join(map(repr, model.columns.groups)) or "its groups"
         notes += (f"the table lacks {names}, so probabilities are not recalibrated by group.",)
-    return Predictions(pd.DataFrame(out), notes)
+    return Predictions(pd.DataFrame({**out, **told}), notes)
 
 
 def _decided(model: Model, frame: pd.DataFrame, chosen: ThresholdChoice | None) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def _read(model: Model, path: Path, show: Sequence[str]) -> pd.DataFrame:
             "the model was trained on a matrix, not on a table, so it cannot read --table; leave "
             "that option out."
         )
-    frame = read_table(path)
+    frame = read_table(path, as_text=[model.columns.id or ""])
     check_columns(frame, show)
     return frame
 

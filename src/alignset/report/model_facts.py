@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 if TYPE_CHECKING:
-    from alignset.review.verdict import ReviewVerdict
+    from alignset.rows.percent import percent as rounded
+from alignset.review.verdict import ReviewVerdict
 
 WAYS = {"observed": "on observed labels", "reviewed": "on reviewed rows", "corrected": "corrected"}
 """How a score was measured -> what the reader is told."""
@@ -87,7 +88,7 @@ class ModelFacts:
 
 def percent(share: float, digits: int = 1) -> str:
     """Format a share as a percentage."""
-    return f"{100 * share:.{digits}f} %"
+    return rounded(share, digits).replace("%", " %")
 
 
 def sentence(text: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from alignset.labels import is_missing
-from alignset.review.sheet import CANNOT_TELL, DESIGN, REVIEWED, ROW, Reviews, id_text, row_ids
+from alignset.review.ids import DESIGN, REVIEWED, ROW, id_key, id_text, row_ids
+from alignset.review.sheet import CANNOT_TELL, Reviews
 from alignset.tables.files import check_columns
 from alignset.tables.targets import read_labels
 
@@ -60,6 +62,11 @@ def join(table: pd.DataFrame, reviews: Reviews, *, label: str, truth: str = REVI
     [<NA>, <NA>, 0]
     """
     check_columns(table, [label])
+    if reviews.n_open == len(reviews.rows):
+        raise ValueError(
+            f"none of the {reviews.n_open} rows of the sheet has an answer, so there is nothing to "
+            f"add; write the true label or {CANNOT_TELL!r} in its column {REVIEWED!r}."
+        )
     classes, rows = read_labels(table, label).classes, reviews.rows
     values = _values(rows, classes.tolist())
     at = _positions(table, reviews)
@@ -91,36 +98,47 @@ _DTYPES: Mapping[str, Any] = {
 
 def _values(rows: pd.DataFrame, classes: list[Any]) -> list[Any]:
     """Return answers as values of the label column, None where there is no answer."""
-    known = {id_text(value).casefold(): value for value in classes}
-    if len(known) < len(classes):
-        known = {id_text(value): value for value in classes}
-    if CANNOT_TELL in known:
+    texts = [id_text(value) for value in classes]
+    if CANNOT_TELL in (text.casefold() for text in texts):
         raise ValueError(f"{CANNOT_TELL!r} is a class of the label; rename it in the table.")
+    forms: tuple[Callable[[str], str], ...] = (str, id_key, lambda text: id_key(text).casefold())
+    known = [_unambiguous(map(form, texts), classes) for form in forms]
     values: list[Any] = []
     for row, answer in zip(rows["id"], rows["reviewed"], strict=True):
-        text = None if pd.isna(answer) or answer == CANNOT_TELL else id_text(answer)
-        value = None if text is None else known.get(text, known.get(text.casefold()))
-        if value is None and text is not None:
-            accepted = ", ".join(repr(str(c)) for c in classes)
+        if pd.isna(answer) or answer == CANNOT_TELL:
+            values.append(None)
+            continue
+        places = zip(known, forms, strict=True)
+        found = next((of[form(answer)] for of, form in places if form(answer) in of), None)
+        if found is None:
+            accepted = ", ".join(repr(text) for text in texts)
             raise ValueError(
                 f"row {row!r} of the sheet was reviewed as {answer!r}; answer {accepted} or "
                 f"{CANNOT_TELL!r}, or leave it empty."
             )
-        values.append(value)
+        values.append(found)
     return values
+
+
+def _unambiguous(names: Iterable[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the value of each name that belongs to only one."""
+    listed = list(names)
+    count = Counter(listed)
+    return {name: v for name, v in zip(listed, values, strict=True) if count[name] == 1}
 
 
 def _positions(table: pd.DataFrame, reviews: Reviews) -> Any:
     """Return the position in the table of each row of the sheet."""
     ids = row_ids(table, None if reviews.id_column == ROW else reviews.id_column)
-    place = {id_text(value): position for position, value in enumerate(ids)}
-    for row in reviews.rows["id"]:
-        if row not in place:
+    place = {id_key(id_text(value)): position for position, value in enumerate(ids.tolist())}
+    keys = reviews.rows["id"].map(id_key)
+    for row, key in zip(reviews.rows["id"], keys, strict=True):
+        if key not in place:
             raise ValueError(
                 f"the sheet has a row with {reviews.id_column} {row!r}, but the table does not; "
                 "join the sheet to the table it was drawn from."
             )
-    return reviews.rows["id"].map(place).to_numpy(np.int64)
+    return keys.map(place).to_numpy(np.int64)
 
 
 def _objects(table: pd.DataFrame, name: str) -> Any:

@@ -18,6 +18,7 @@ from alignset.evaluate.proportion import (
     wilson,
 )
 from alignset.review.design import Allocation, Floats, Ints, allocate, proportional
+from alignset.rows.percent import percent
 from alignset.tables.targets import Cells, guessed_rates, read_cells
 
 SMALL_SHARE, LEAST_GROUP, MOST_GROUP = 0.03, 0.20, 0.80
@@ -90,7 +91,7 @@ class Plan:
             "group heavily dominated it"
         )
         outside = [
-            f"{name!r} is {n / total:.0%} of this one"
+            f"{name!r} is {percent(n / total)} of this one"
             for name, n in zip(self.groups["group"], counts, strict=True)
             if len(counts) == 2 and not LEAST_GROUP <= n / total <= MOST_GROUP
         ]

@@ -14,6 +14,7 @@ from alignset.review.belief import believe
 from alignset.review.design import Allocation, allocate, draw_stratified, proportional
 from alignset.review.sheet import WAVE, Sheet, make_sheet
 from alignset.review.shortest import Shares, share_out
+from alignset.review.waves import read_waves
 from alignset.tables.files import check_columns
 from alignset.tables.targets import Cells, guessed_rates, read_cells
 
@@ -151,5 +152,5 @@ def open_rows(table: pd.DataFrame, truth: str | None) -> NDArray[np.bool_]:
 
 def next_wave(table: pd.DataFrame, *, anything_before: bool) -> int:
     """Return the number of the next sheet; reviews without a number count as the first."""
-    waves = table[WAVE].dropna() if WAVE in table else pd.Series([], dtype=float)
+    waves = read_waves(table)
     return 1 + (int(waves.max()) if len(waves) else int(anything_before))

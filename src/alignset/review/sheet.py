@@ -9,17 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from alignset.labels import check_complete, is_missing
+from alignset.review.cells import read_cell, written_cells
+from alignset.review.ids import DESIGN as DESIGN
+from alignset.review.ids import PROBABILITY as PROBABILITY
+from alignset.review.ids import REVIEWED as REVIEWED
+from alignset.review.ids import ROW as ROW
+from alignset.review.ids import STRATUM as STRATUM
+from alignset.review.ids import WAVE as WAVE
+from alignset.review.ids import id_key, id_text
+from alignset.review.ids import row_ids as row_ids
 from alignset.tables.atomic import new_file
 from alignset.tables.delimited import find_layout
-from alignset.tables.files import check_columns, check_new_file, read_table
+from alignset.tables.files import check_new_file, read_table, write_table
 
-ROW, STRATUM, WAVE, PROBABILITY, REVIEWED = "row", "stratum", "wave", "probability", "reviewed"
-DESIGN = (STRATUM, WAVE, PROBABILITY)
-"""Columns that say how a row came to be on a sheet."""
 CANNOT_TELL = "cannot tell"
 """What reviewers write if they looked but could not decide."""
 
@@ -121,22 +125,9 @@ def make_sheet(
     return Sheet(pd.DataFrame(columns), tuple(str(choice) for choice in choices))
 
 
-def row_ids(table: pd.DataFrame, id: str | None) -> pd.Series[Any]:
-    """Return the column that identifies rows, by default their position; refuse repeated ids."""
-    if id is None:
-        return pd.Series(np.arange(len(table)), name=ROW)
-    check_columns(table, [id])
-    ids = table[id]
-    check_complete(is_missing(ids), "ids", "every row needs an id", column=id)
-    if ids.duplicated().any():
-        twice = ids[ids.duplicated()].tolist()[0]
-        raise ValueError(
-            f"column {id!r} holds {twice!r} more than once; an id must identify one row: leave it "
-            "out to use the position in the table."
-        )
-    if id in (REVIEWED, *DESIGN):
-        raise ValueError(f"the id column cannot be {id!r}: the sheet has its own.")
-    return ids
+def write_sheet(sheet: Sheet, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a sheet as CSV or TSV; text that a spreadsheet would compute gets an apostrophe."""
+    write_table(written_cells(sheet.rows), path, overwrite=overwrite)
 
 
 def write_label_studio(
@@ -174,13 +165,6 @@ def _tasks(sheet: Sheet) -> Iterator[dict[str, Any]]:
         }
 
 
-def id_text(value: Any) -> str:
-    """Write an id the same way whichever program last saved it: 7, 7.0 and "7.0" are "7"."""
-    text = str(value).strip()
-    whole, dot, rest = text.partition(".")
-    return whole if dot and not rest.strip("0") and whole.lstrip("-").isdigit() else text
-
-
 def read_reviews(path: str | os.PathLike[str]) -> Reviews:
     r"""Read a sheet back: CSV or TSV as written, or Label Studio's JSON or JSON-MIN export.
 
@@ -201,7 +185,11 @@ def read_reviews(path: str | os.PathLike[str]) -> Reviews:
     if place.suffix.lower() not in (".csv", ".tsv", ".json"):
         raise ValueError(f"{place.name} is not a review sheet; sheets end in .csv, .tsv or .json.")
     id_column, rows = (_from_json if place.suffix.lower() == ".json" else _from_table)(place)
-    rows = _checked(place, rows)
+    return Reviews(id_column, _one_each(place, _checked(place, rows)))
+
+
+def _one_each(place: Path, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per id; refuse ids that differ only in how they are written."""
     told = rows.dropna(subset="reviewed").drop_duplicates(["id", "reviewed"])
     twice = told[told["id"].duplicated(keep=False)]
     if len(twice):
@@ -209,10 +197,18 @@ def read_reviews(path: str | os.PathLike[str]) -> Reviews:
         raise ValueError(
             f"{place} has two answers for row {row!r}, {one!r} and {other!r}; keep one."
         )
+    ids = rows["id"].drop_duplicates()
+    alike = ids[ids.map(id_key).duplicated(keep=False)].tolist()
+    if alike:
+        one, other = [text for text in alike if id_key(text) == id_key(alike[0])][:2]
+        raise ValueError(
+            f"{place} has rows {one!r} and {other!r}, which may be the same; leave the ids as "
+            "`alignset sample` wrote them."
+        )
     # of several annotators, keep the first who answered
     rows = rows.groupby("id", sort=False, as_index=False).first()
     rows["reviewed"] = rows["reviewed"].astype(object).where(rows["reviewed"].notna(), None)
-    return Reviews(id_column, rows)
+    return rows
 
 
 _COLUMNS = ("id", "reviewed", PROBABILITY, STRATUM, WAVE)
@@ -220,15 +216,27 @@ _COLUMNS = ("id", "reviewed", PROBABILITY, STRATUM, WAVE)
 
 def _from_table(path: Path) -> tuple[str, pd.DataFrame]:
     """Return the name of the id column, and the sheet as text with the columns ``_COLUMNS``."""
-    first = find_layout(path, ",").names[:1]
-    frame = read_table(path, columns=[*first, *DESIGN, REVIEWED], as_text=True)
-    return first[0], frame.rename(columns={first[0]: "id"})[list(_COLUMNS)]
+    names = find_layout(path, "\t" if path.suffix.lower() == ".tsv" else ",").names
+    own = (*DESIGN, REVIEWED)
+    for name in names:
+        bare = name.strip().casefold()
+        if name not in own and bare in own:
+            raise ValueError(
+                f"{path} has a column {name!r}, which may be {bare!r}; leave the names as "
+                "`alignset sample` wrote them, and delete any other column of that name."
+            )
+    first = next((name for name in names if name not in own and name.strip()), "")
+    frame = read_table(path, columns=[*([first] if first else []), *own], as_text=True)
+    if not first:
+        raise ValueError(f"{path} has no column that says which row of the table a row is.")
+    frame = frame.rename(columns={first: "id"})[list(_COLUMNS)]
+    return read_cell(first), frame.map(read_cell)
 
 
 def _from_json(path: Path) -> tuple[str, pd.DataFrame]:
     try:
-        tasks = json.loads(path.read_bytes())
-    except ValueError as error:
+        tasks = json.loads(path.read_bytes(), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}.") from None
     if not (isinstance(tasks, list) and tasks and all(isinstance(t, dict) for t in tasks)):
         raise ValueError(f"{path} is not a Label Studio export, which is a list of tasks.")
@@ -240,34 +248,65 @@ def _from_json(path: Path) -> tuple[str, pd.DataFrame]:
                 f"{path} has a task that `alignset sample` did not write: row, id_column, stratum, "
                 "wave or probability is missing."
             )
+        told = [data[name] for name in ("row", PROBABILITY, STRATUM, WAVE, "id_column")]
+        if not all(isinstance(value, str | int | float) for value in told):
+            raise ValueError(f"{path} has a task whose row is {data['row']!r}, not text.")
         columns.add(str(data["id_column"]))
-        design = data[PROBABILITY], data[STRATUM], data[WAVE]
-        rows += [(data["row"], answer, *design) for answer in _answers(task) or [None]]
+        row, *design = told[:-1]
+        rows += [(row, answer, *design) for answer in _answers(path, task) or [None]]
     if len(columns) > 1:
         raise ValueError(f"{path} mixes rows identified by {' and '.join(sorted(columns))}.")
     return columns.pop(), pd.DataFrame(rows, columns=list(_COLUMNS), dtype=object)
 
 
-def _answers(task: Mapping[str, Any]) -> list[Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; refuse one that says the same thing twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} occurs twice in one object")
+    return found
+
+
+def _answers(path: Path, task: Mapping[str, Any]) -> list[Any]:
     """Return every annotator's answer to a task, from a JSON or JSON-MIN export."""
-    if "data" not in task:
-        answer = task.get(REVIEWED)
-        chosen = answer.get("choices") if isinstance(answer, dict) else answer
-        return chosen[:1] if isinstance(chosen, list) else [chosen]
-    return [
-        result["value"]["choices"][0]
-        for annotation in task.get("annotations") or ()
-        if not annotation.get("was_cancelled")
-        for result in annotation.get("result") or ()
-        if result.get("from_name") == REVIEWED and result.get("value", {}).get("choices")
-    ]
+    try:
+        if "data" not in task:
+            answer = task.get(REVIEWED)
+            found = [answer["choices"] if isinstance(answer, dict) else answer]
+        else:
+            found = [
+                result["value"]["choices"]
+                for annotation in task.get("annotations") or ()
+                if not annotation.get("was_cancelled")
+                for result in annotation.get("result") or ()
+                if result.get("from_name") == REVIEWED and result.get("value", {}).get("choices")
+            ]
+        chosen = [one if isinstance(one, list) else [one] for one in found]
+        if any(len(each) > 1 or not all(map(_is_plain, each)) for each in chosen):
+            raise ValueError
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ValueError(
+            f"{path} has a task whose answer is not one choice: {str(task)[:200]}."
+        ) from None
+    return [each[0] for each in chosen if each]
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+MAX_WAVE = 1_000_000
+"""Number of a sheet that nobody will reach."""
 
 
 def _checked(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
     """Return ids and answers as text, and probabilities and waves as numbers."""
     text = {name: rows[name].astype("str").str.replace(",", ".") for name in (PROBABILITY, WAVE)}
     chance, wave = (pd.to_numeric(values, errors="coerce") for values in text.values())
-    ids, fine = rows["id"].map(id_text), (chance > 0) & (chance <= 1) & (wave >= 1)
+    ids = rows["id"].map(id_text)
+    fine = (chance > 0) & (chance <= 1) & wave.between(1, MAX_WAVE) & (wave % 1 == 0)
     if not fine.all():
         at = fine.argmin()
         raise ValueError(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from alignset.evaluate.noise_rate import NoiseRate
 from alignset.review.plan import LEAST_GROUP, SMALL_SHARE
 from alignset.review.representative import TwoSampleTest
+from alignset.rows.percent import percent
 
 Colour = Literal["green", "amber", "red"]
 CLEARLY_DIFFERENT = 0.6
@@ -142,7 +143,7 @@ def _too_few(rates: Sequence[NoiseRate]) -> Iterator[Reason]:
             more, group = round(fair * reviewed) - rate.reviewed, f"group {rate.group!r}"
             yield Reason(
                 "amber",
-                f"{group} is {fair:.0%} of the rows but {part:.0%} of the reviewed ones",
+                f"{group} is {percent(fair)} of the rows but {percent(part)} of the reviewed ones",
                 f"review {more} more random rows of {group}.",
             )
     if not any(rate.wrong for rate in rates):

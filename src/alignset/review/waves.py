@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.evaluate.noise_rate import ReviewDesign
-from alignset.review.sheet import PROBABILITY, STRATUM, WAVE
+from alignset.review.sheet import MAX_WAVE, PROBABILITY, STRATUM, WAVE
 from alignset.tables.columns import Columns
 
 Floats = NDArray[np.float64]
@@ -31,16 +31,27 @@ def read_design(table: pd.DataFrame, *, probability: str = PROBABILITY) -> Revie
             "rows that were not on a sheet; rename it if it is something else."
         )
     wave = np.nan_to_num(_numbers(table[WAVE]), nan=1.0) if WAVE in table else np.ones(n)
-    if not (wave[drawn] >= 1).all():
-        raise ValueError(
-            f"column {WAVE!r} must hold the numbers of review sheets, 1, 2, ...; leave it as "
-            "`alignset join` wrote it."
-        )
+    _check_waves(wave[drawn])
     stratum = np.zeros(n, dtype=np.int64)
     if STRATUM in table:
         stratum = pd.factorize(table[STRATUM].astype(str))[0].astype(np.int64)
     waves = np.where(drawn, wave, -1).astype(np.int64)
     return ReviewDesign(chance, waves, np.where(drawn, stratum, -1))
+
+
+def read_waves(table: pd.DataFrame) -> Floats:
+    """Return the numbers of the sheets that rows of a table were on."""
+    wave = _numbers(table[WAVE].dropna()) if WAVE in table else np.zeros(0)
+    _check_waves(wave)
+    return wave
+
+
+def _check_waves(wave: Floats) -> None:
+    if not ((wave % 1 == 0) & (wave >= 1) & (wave <= MAX_WAVE)).all():
+        raise ValueError(
+            f"column {WAVE!r} must hold the numbers of review sheets, 1, 2, ..., {MAX_WAVE}; leave "
+            "it as `alignset join` wrote it."
+        )
 
 
 def design_of(table: pd.DataFrame, columns: Columns) -> ReviewDesign:

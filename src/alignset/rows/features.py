@@ -11,6 +11,15 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+LARGEST, SMALLEST = 1e305, 1e-300
+"""Between these, differences and quotients of double precision numbers are finite."""
+
+LARGEST_SINGLE = 1e18
+"""Up to this, and down to its inverse, squares fit into single precision."""
+
+SQUARED = 1e100
+"""Up to this, and down to its inverse, sums of squares fit into double precision."""
+
 
 def as_float(X: Any, dtype: Any) -> Any:
     """Return finite floats as an ndarray, or as a CSR matrix if ``X`` is sparse."""
@@ -51,10 +60,25 @@ class Scale:
     spread: Floats
 
     def __call__(self, X: Any) -> Any:
-        """Return scaled features in double precision."""
+        """Return scaled features in double precision; refuse values that are far too large."""
         if scipy.sparse.issparse(X):
-            return (X @ scipy.sparse.diags_array(1.0 / self.spread)).tocsr()
-        return (X - self.centre) / self.spread
+            scaled = (X @ scipy.sparse.diags_array(1.0 / self.spread)).tocsr()
+            self._check(X, abs(scaled.data).max(initial=0.0))
+            return scaled
+        with np.errstate(over="ignore"):
+            scaled = (X - self.centre) / self.spread
+        self._check(X, abs(scaled).max(initial=0.0))
+        return scaled
+
+    def _check(self, X: Any, largest: float) -> None:
+        if not largest <= LARGEST_SINGLE:
+            most = largest_values(X)
+            with np.errstate(over="ignore"):
+                at = int((most / self.spread).argmax())
+            raise ValueError(
+                f"column {at} of X holds {most[at]:.3g}, more than {LARGEST_SINGLE:.0e} standard "
+                "deviations from what the model was trained on; correct it."
+            )
 
     def trained_rows(self, X: Any, rows: NDArray[np.int64]) -> Any:
         """Return ``X[rows]``, scaled, in the precision used for training."""
@@ -73,17 +97,62 @@ def no_scale(n_features: int) -> Scale:
 
 def learn_scale(X: Any, rows: NDArray[np.int64], weight: Floats) -> Scale:
     """Scale ``X[rows]`` to mean 0 and standard deviation 1, sparse features to maximum 1."""
-    centre = np.zeros(X.shape[1])
+    centre, largest = np.zeros(X.shape[1]), largest_values(X)
+    wrong = (largest > LARGEST) | ((largest > 0) & (largest < SMALLEST))
+    _refuse(wrong, largest, SMALLEST, LARGEST, "give the column another unit")
     if scipy.sparse.issparse(X):
-        spread = abs(X).max(axis=0).toarray().reshape(-1)
+        spread = largest
     else:  # block by block: there may be no memory for a copy of a large table
+        unit = units_of(largest)
         blocks = [(rows[at], weight[at]) for at in row_blocks(len(rows))]
-        centre = sum(w @ X[r] for r, w in blocks) / weight.sum()
-        square = sum(w @ (X[r] - centre) ** 2 for r, w in blocks)
-        spread = np.sqrt(square / weight.sum())
+        centre = sum(w @ _in_units(X[r], unit) for r, w in blocks) / weight.sum()
+        square = sum(w @ (_in_units(X[r], unit) - centre) ** 2 for r, w in blocks)
+        centre, spread = np.ldexp(centre, unit), np.ldexp(np.sqrt(square / weight.sum()), unit)
     # the mean of a constant column has a rounding error, which must not become its unit
     rounding = len(weight) * np.finfo(np.float64).eps * abs(centre)
     return Scale(centre, np.where(spread > rounding, spread, 1.0))
+
+
+def largest_values(X: Any) -> Floats:
+    """Return the largest absolute value of each column, (D,)."""
+    if scipy.sparse.issparse(X):
+        return np.asarray(abs(X).max(axis=0).toarray().reshape(-1), dtype=np.float64)
+    parts = [abs(X[at]).max(axis=0, initial=0.0) for at in row_blocks(len(X))]
+    return np.asarray(np.max(parts, axis=0), dtype=np.float64)
+
+
+def units_of(largest: Floats) -> NDArray[np.int64]:
+    """Return the power of two in which to compute with each column: 0 unless squares would not fit.
+
+    Powers of two change no digit of a number.
+    """
+    far = (largest > SQUARED) | ((largest > 0) & (largest < 1 / SQUARED))
+    return np.where(far, np.frexp(largest)[1], 0).astype(np.int64)
+
+
+def _in_units(X: Floats, unit: NDArray[np.int64]) -> Floats:
+    return np.ldexp(X, -unit) if unit.any() else X
+
+
+def check_single(X: Any) -> Any:
+    """Return features that are not to be scaled; refuse what single precision cannot square."""
+    largest = largest_values(X)
+    varies = largest > 0
+    if not scipy.sparse.issparse(X):  # a constant column may hold nothing but a rounding error
+        varies &= np.ptp(X, axis=0) > 0
+    wrong = varies & ((largest > LARGEST_SINGLE) | (largest < 1 / LARGEST_SINGLE))
+    advice = "pass standardize=True, or give the column another unit"
+    _refuse(wrong, largest, 1 / LARGEST_SINGLE, LARGEST_SINGLE, advice)
+    return X
+
+
+def _refuse(wrong: NDArray[np.bool_], largest: Floats, low: float, high: float, how: str) -> None:
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(
+            f"column {at} of X holds values up to {largest[at]:.3g}; the largest value of a column "
+            f"must lie between {low:.3g} and {high:.3g}, so {how}."
+        )
 
 
 def row_blocks(n: int, size: int = 1 << 16) -> list[slice]:

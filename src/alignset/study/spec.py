@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from alignset.study.methods import build_range, describe_space
+from alignset.methods.space import check_space
+from alignset.study.methods import build_range, describe_space, method_classes
 from alignset.study.protocol import Protocol, read_protocol
 from alignset.study.recipe import NoiseSpec, RangeSpec, ReviewSpec, Spec, Whole
 from alignset.study.toml import convert, read_toml
@@ -295,3 +296,17 @@ def _check(experiment: Experiment) -> None:
                     f"{file}: {method.class_} ({name!r} on {dataset!r}) has no hyperparameter "
                     f"{key!r}; it has {', '.join(sorted(method.fields))}."
                 )
+        _check_values(experiment, dataset, name, method.class_)
+
+
+def _check_values(experiment: Experiment, dataset: str, name: str, class_name: str) -> None:
+    """Refuse values that a method does not accept, such as a negative learning rate."""
+    limits = method_classes()[class_name].all_limits()
+    spaces = [{k: build_range(v) for k, v in experiment.ranges(dataset, name).items()}]
+    given = [{**experiment.config, **setting.config} for setting in experiment.settings]
+    spaces += [{key: [value] for key, value in config.items()} for config in given]
+    for space in spaces:
+        try:
+            check_space(space, limits)
+        except ValueError as error:
+            raise ValueError(f"{experiment.file}: {name!r} on {dataset!r}: {error}") from None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.tables.files import check_columns
+from alignset.tables.files import check_columns, check_plain
 from alignset.tables.kinds import Kind, as_levels, kind_of
 
 MIN_ROWS_FOR_ID = 20
@@ -92,6 +92,7 @@ def choose_columns(
     kinds: dict[str, Kind] = {}
     notes: list[str] = []
     for name in (str(c) for c in frame.columns if c not in taken):
+        check_plain(frame[name])
         note = _empty(frame[name])
         if note is None:
             kind: Kind = "category" if name in categorical else kind_of(frame[name])

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import csv
-import gzip
 import io
 import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +15,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype, union_categoricals
 
 from alignset.progress import progress_bar
+from alignset.tables.scan import MAX_LINE, look_through, open_unpacked, read_header
 
 CHUNK_ROWS = 100_000
 """Rows parsed at a time; a piece with 20 columns takes about 20 MB."""
@@ -54,22 +51,32 @@ def find_layout(path: Path, separator: str) -> Layout:
     ...     find_layout(path, ",")
     Layout(encodings=('utf-16',), separator=';', decimal=',', names=['größe', 'n'])
     """
-    with _open(path) as (stream, _):
+    with open_unpacked(path) as (stream, _):
         head = stream.read(HEAD)
     encodings = _encodings(head)
     try:
-        with _open(path) as (stream, _):
+        with open_unpacked(path) as (stream, _):
             text = io.TextIOWrapper(stream, encodings[0], newline="")
             # a name or text can contain another mark, but hardly both the header and the first row
-            first = [re.sub('"[^"]*"', "", line) for line in islice(filter(str.strip, text), 2)]
+            first = [re.sub('"[^"]*"', "", line) for line in _first_lines(path, text)]
             marks = (separator, ",", ";", "\t")  # the suffix's own mark comes first and wins a tie
             found = max(marks, key=lambda mark: min((row.count(mark) for row in first), default=0))
             text.seek(0)
-            names = next(csv.reader(text, delimiter=found), [])
+            names = read_header(path, text, found)
     except UnicodeDecodeError:
         raise ValueError(_not_text(path)) from None
     body = head.decode(encodings[0], errors="ignore")
     return Layout(encodings, found, _decimal(found, body), names)
+
+
+def _first_lines(path: Path, text: io.TextIOWrapper) -> list[str]:
+    """Return the first two lines that are not empty."""
+    found: list[str] = []
+    while len(found) < 2 and (line := text.readline(MAX_LINE)):
+        if len(line) == MAX_LINE:
+            raise ValueError(f"{path} has a line of more than {MAX_LINE} characters.")
+        found += [line] if line.strip() else []
+    return found
 
 
 def _encodings(head: bytes) -> tuple[str, ...]:
@@ -95,12 +102,23 @@ def _decimal(separator: str, head: str) -> str:
 
 
 def read_delimited(
-    path: Path, layout: Layout, columns: list[str] | None, *, as_text: bool = False
+    path: Path,
+    layout: Layout,
+    columns: list[str] | None,
+    *,
+    as_text: bool | Collection[str] = False,
 ) -> pd.DataFrame:
-    """Read the chosen columns; in a long file, repeated text is kept as codes."""
+    """Read the chosen columns; in a long file, repeated text is kept as codes.
+
+    Columns in ``as_text``, and whole numbers that begin with 0, are kept as written.
+    """
+    padded = look_through(path, layout.encodings[0], layout.separator, len(layout.names))
     for encoding in layout.encodings:
+        options = {"sep": layout.separator, "decimal": layout.decimal, "encoding": encoding}
         try:
-            return _read(path, layout, encoding, columns, as_text)
+            if as_text is True:
+                return _join(_as_written(path, columns, **options))
+            return _read(path, columns, set(as_text or ()), padded, options)
         except UnicodeDecodeError:
             continue
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
@@ -109,39 +127,55 @@ def read_delimited(
 
 
 def _read(
-    path: Path, layout: Layout, encoding: str, columns: list[str] | None, as_text: bool
+    path: Path, columns: list[str] | None, as_text: set[str], padded: bool, options: dict[str, Any]
 ) -> pd.DataFrame:
-    options: dict[str, Any] = {"sep": layout.separator, "decimal": layout.decimal}
-    options["encoding"] = encoding
-    if as_text:
-        options |= {"usecols": columns, "dtype": "str", "keep_default_na": False}
-        return _join(_pieces(path, **options))
     pieces = _pieces(path, **options, usecols=columns)
     names = [str(name) for name in pieces[0].columns]
-    confused = [n for n in names if len({_kind(p[n]) for p in pieces} - {"nothing"}) > 1]
-    if confused:
-        # numbers in one piece and text in another: keep every cell as written
-        written = _pieces(path, **options, usecols=confused, dtype="str")
-        for piece, text in zip(pieces, written, strict=True):
-            piece[confused] = text[confused]
+    # numbers in one piece and text in another: keep every cell as written
+    confused = [n for n in names if len(pieces) > 1 and _kinds(pieces, n) > 1]
+    numbers = [n for n in names if padded and _are_whole(pieces, n)]
+    if confused or numbers:
+        written = _pieces(path, **options, usecols=[*confused, *numbers], dtype="str")
+        keep = [*confused, *(n for n in numbers if _are_padded(written, n))]
+        _replace(pieces, written, keep)
+    wanted = [name for name in names if name in as_text]
+    if wanted:
+        written = _as_written(path, wanted, **options)
+        _replace(pieces, [text.mask(text == "") for text in written], wanted)
     return _join(pieces)
 
 
-@contextmanager
-def _open(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Open a file for reading, both decompressed and as it is on disk."""
-    with path.open("rb") as raw:
-        if path.suffix.lower() != ".gz":
-            yield raw, raw
-            return
-        with gzip.GzipFile(fileobj=raw) as stream:
-            yield stream, raw
+def _kinds(pieces: list[pd.DataFrame], name: str) -> int:
+    return len({_kind(piece[name]) for piece in pieces} - {"nothing"})
+
+
+def _as_written(path: Path, columns: list[str] | None, **options: Any) -> list[pd.DataFrame]:
+    """Parse nothing: NA is text, and so is 007."""
+    return _pieces(path, **options, usecols=columns, dtype="str", keep_default_na=False)
+
+
+def _replace(pieces: list[pd.DataFrame], others: list[pd.DataFrame], names: list[str]) -> None:
+    for piece, other in zip(pieces, others, strict=True):
+        for name in names:
+            piece[name] = other[name]
+
+
+def _are_whole(pieces: list[pd.DataFrame], name: str) -> bool:
+    """Tell whether a column was read as whole numbers, with or without gaps."""
+    return all(_kind(p[name]) != "text" and not (p[name].dropna() % 1 != 0).any() for p in pieces)
+
+
+def _are_padded(written: list[pd.DataFrame], name: str) -> bool:
+    """Tell whether whole numbers are written with zeros before them, as codes and ids are."""
+    cells = [piece[name].dropna().str.strip() for piece in written]
+    digits = all(cell.str.fullmatch("[0-9]+").all() for cell in cells)
+    return digits and any(cell.str.fullmatch("0[0-9]+").any() for cell in cells)
 
 
 def _pieces(path: Path, **options: Any) -> list[pd.DataFrame]:
     """Parse a file in pieces, making each one small before reading the next."""
     pieces: list[pd.DataFrame] = []
-    with warnings.catch_warnings(), progress_bar() as advance, _open(path) as (stream, raw):
+    with warnings.catch_warnings(), progress_bar() as advance, open_unpacked(path) as (stream, raw):
         warnings.simplefilter("error", pd.errors.ParserWarning)
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         how: Any = {"index_col": False, "low_memory": False, "chunksize": CHUNK_ROWS}
@@ -189,7 +223,7 @@ def _join(pieces: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _not_text(path: Path) -> str:
-    with _open(path) as (stream, _):
+    with open_unpacked(path) as (stream, _):
         for number, line in enumerate(stream, 1):
             try:
                 line.decode("utf-8")

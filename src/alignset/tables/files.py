@@ -7,7 +7,7 @@ import math
 import os
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,14 +18,20 @@ import pandas as pd
 
 from alignset.tables.atomic import new_file
 from alignset.tables.delimited import find_layout, read_delimited
+from alignset.tables.scan import check_unpacked
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
+MAX_SHOWN = 80
+"""Characters of a column's name that messages show."""
 FORMATS = (*SEPARATORS, "parquet", "feather", "xpt")
 """Suffixes that can be read; csv, tsv and xpt can be followed by .gz."""
 
 
 def read_table(
-    path: str | os.PathLike[str], *, columns: Sequence[str] | None = None, as_text: bool = False
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    as_text: bool | Collection[str] = False,
 ) -> pd.DataFrame:
     r"""Read a CSV, TSV, Parquet, Feather or SAS transport file.
 
@@ -37,8 +43,9 @@ def read_table(
         and the encoding (UTF-8, UTF-16 or Windows-1252) are detected.
     columns : sequence of str, optional
         Columns to read, in this order; all by default.
-    as_text : bool, default=False
-        Keep every cell of a CSV or TSV file as written: 007 is not 7, and NA is not a gap.
+    as_text : bool or collection of str, default=False
+        Keep every cell of a CSV or TSV file, or of these columns, as written: 1.0 is not 1, and
+        NA is not a gap. Whole numbers that begin with 0, such as 007, are always kept as text.
 
     Returns
     -------
@@ -130,16 +137,34 @@ def check_columns(table: pd.DataFrame, columns: Iterable[str]) -> None:
         raise ValueError("the table has no rows.")
     names = [str(name) for name in table.columns]
     _check_unique(names, "the table")
-    check_names(columns, names, "the table")
+    wanted = list(columns)
+    check_names(wanted, names, "the table")
+    for name in wanted:
+        check_plain(table[name])
+
+
+def check_plain(values: pd.Series[Any]) -> None:
+    """Refuse a column of lists, mappings or bytes."""
+    if values.dtype != object:
+        return
+    strange = (list, tuple, set, dict, bytes, np.ndarray)
+    found = next((value for value in values if isinstance(value, strange)), None)
+    if found is not None:
+        raise ValueError(
+            f"column {values.name!r} holds values of type {type(found).__name__}, such as "
+            f"{str(found)[:60]}; a column must hold numbers, text, booleans or dates."
+        )
 
 
 def check_names(wanted: Iterable[str], there: Sequence[str], where: str) -> None:
     """Refuse names that are not columns of ``where``, and suggest the closest match."""
+    known = set(there)
     for name in wanted:
-        if name not in there:
-            close = get_close_matches(name, there, n=1)
+        if name not in known:
+            close = get_close_matches(name[:MAX_SHOWN], [t[:MAX_SHOWN] for t in there[:500]], n=1)
             guess = f"did you mean {close[0]!r}? " if close else ""
-            shown = ", ".join(there[:12]) + (", ..." if len(there) > 12 else "")
+            names = [name if len(name) <= MAX_SHOWN else f"{name[:40]}..." for name in there[:12]]
+            shown = ", ".join(names) + (", ..." if len(there) > 12 else "")
             raise ValueError(f"{where} has no column {name!r}; {guess}it has {shown}.")
 
 
@@ -195,14 +220,15 @@ def _check_unique(names: list[str], where: str) -> None:
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise ValueError(
-            f"{where} has {names.count(twice)} columns named {twice!r}; "
+            f"{where} has {names.count(twice)} columns named {twice[:MAX_SHOWN]!r}; "
             "give every column a name of its own."
         )
 
 
 def _check_header(path: Path, names: list[str], columns: list[str] | None) -> None:
     """Refuse duplicate, empty or missing names among the wanted columns."""
-    _check_unique([name for name in names if columns is None or name in columns], str(path))
+    wanted = set(names if columns is None else columns)
+    _check_unique([name for name in names if name in wanted], str(path))
     for position, name in enumerate(names, 1):
         if columns is None and not name.strip():
             raise ValueError(f"{path} has no name for column {position}; name every column.")
@@ -210,7 +236,7 @@ def _check_header(path: Path, names: list[str], columns: list[str] | None) -> No
 
 
 def _read_text(
-    path: Path, separator: str, columns: list[str] | None, as_text: bool
+    path: Path, separator: str, columns: list[str] | None, as_text: bool | Collection[str]
 ) -> pd.DataFrame:
     layout = find_layout(path, separator)
     if not layout.names:
@@ -242,8 +268,10 @@ def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
                 names, read = pa.ipc.open_file(source).schema.names, pa.feather.read_table
         names = [n for n in names if not n.startswith("__index_level_")]
         _check_header(path, names, columns)
-        frame: pd.DataFrame = read(path, columns=columns or names).to_pandas(ignore_metadata=True)
-    except pa.ArrowInvalid as error:
+        found = read(path, columns=columns or names)
+        found.validate(full=True)  # text that is not UTF-8, lengths that lead elsewhere
+        frame: pd.DataFrame = found.to_pandas(ignore_metadata=True)
+    except (pa.ArrowException, UnicodeDecodeError, TypeError, IndexError) as error:
         raise ValueError(f"{path} is damaged or not a {_format(path)} file: {error}") from None
     return frame
 
@@ -251,6 +279,8 @@ def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
 def _read_xpt(path: Path, columns: list[str] | None) -> pd.DataFrame:
     packed: Any = "gzip" if path.suffix == ".gz" else None
     try:
+        if packed:
+            check_unpacked(path)
         frame = pd.read_sas(path, format="xport", encoding="utf-8", compression=packed)
     except UnicodeDecodeError:
         raise ValueError(f"{path} contains text that is not UTF-8; convert it to CSV.") from None

@@ -112,13 +112,6 @@ def _refuse(
         )
 
 
-def first_date(values: pd.Series[Any]) -> str:
-    """Return the earliest date in a column, in ISO form."""
-    dates = _as_dates(values)
-    present = dates[~np.isnat(dates)]
-    return str(present.min().astype("datetime64[D]")) if len(present) else "1970-01-01"
-
-
 def as_levels(values: pd.Series[Any]) -> NDArray[np.object_]:
     """Return a column as text, None where missing; 1.0 and 1 are the same level.
 

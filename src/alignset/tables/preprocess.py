@@ -11,11 +11,18 @@ import pandas as pd
 import scipy.sparse
 from numpy.typing import NDArray
 
+from alignset.rows.features import LARGEST, LARGEST_SINGLE, SMALLEST, units_of
 from alignset.tables.files import check_names
-from alignset.tables.kinds import Kind, as_levels, as_numbers, first_date
+from alignset.tables.kinds import Kind, as_levels, as_numbers
 
 MAX_LEVELS = 40
 """Maximum columns per category; the rarest levels share one."""
+
+MIN_COUNT = 5
+"""Rows that a level needs to be kept by name: a rarer one may name a person."""
+
+EPOCH = "1970-01-01"
+"""The day that counts as 0; one of the table would tell a person's date."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +54,12 @@ class Preprocessing:
     Examples
     --------
     >>> frame = pd.DataFrame({"age": [60.0, None, 70.0], "sex": ["f", "m", "f"]})
+    >>> frame = pd.concat([frame] * 5)
     >>> made = fit_preprocessing(frame, {"age": "number", "sex": "category"})
     >>> made.feature_names
     ('age', 'age missing', 'sex=f', 'sex=m')
     >>> made.transform(frame).shape
-    (3, 4)
+    (15, 4)
     """
 
     numbers: tuple[Number, ...]
@@ -85,7 +93,7 @@ class Preprocessing:
         values = [as_numbers(frame[c.name], c.kind, c.origin, first_row) for c in self.numbers]
         gaps = [np.isnan(v) for v in values]
         blocks = [
-            (np.where(gap, c.median, v) - c.mean) / c.scale
+            _scaled(c, v, gap, first_row)
             for c, v, gap in zip(self.numbers, values, gaps, strict=True)
         ]
         blocks += [
@@ -117,6 +125,23 @@ class Preprocessing:
             "numbers": [asdict(c) for c in self.numbers],
             "categories": [asdict(c) for c in self.categories],
         }
+
+
+def _scaled(
+    c: Number, values: NDArray[np.float64], gap: NDArray[np.bool_], first_row: int
+) -> NDArray[np.float64]:
+    """Return a column filled and scaled; refuse a value that is far too large."""
+    with np.errstate(over="ignore"):
+        found = (np.where(gap, c.median, values) - c.mean) / c.scale
+    wrong = ~(abs(found) <= LARGEST_SINGLE)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"column {c.name!r} holds {values[row]:.3g} in data row {first_row + row + 1}, more "
+            f"than {LARGEST_SINGLE:.0e} standard deviations from what the model was trained on; "
+            "correct it, or leave it empty."
+        )
+    return np.asarray(found)
 
 
 @dataclass(frozen=True)
@@ -163,8 +188,12 @@ class Matrix:
         return {"reads": "matrix", "n_features": self.n_features, "names": self.names}
 
 
-def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preprocessing:
+def fit_preprocessing(
+    frame: pd.DataFrame, kinds: Mapping[str, Kind], *, min_count: int = MIN_COUNT
+) -> Preprocessing:
     """Fit scikit-learn's transformers on columns of a table, and return their state as data.
+
+    Levels of a category in fewer than ``min_count`` rows share a column, and are not named in it.
 
     Examples
     --------
@@ -175,7 +204,7 @@ def fit_preprocessing(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> Preproc
     categories = [name for name, kind in kinds.items() if kind == "category"]
     return Preprocessing(
         _learn_numbers(frame, numbers) if numbers else (),
-        _learn_categories(frame, categories) if categories else (),
+        _learn_categories(frame, categories, min_count) if categories else (),
     )
 
 
@@ -184,12 +213,16 @@ def _learn_numbers(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> tuple[Numb
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler
 
-    origin = {name: first_date(frame[name]) for name, kind in kinds.items() if kind == "date"}
+    origin = {name: EPOCH for name, kind in kinds.items() if kind == "date"}
     values = {name: as_numbers(frame[name], kinds[name], origin.get(name)) for name in kinds}
+    unit = _units(values)
     impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    scale = StandardScaler().fit(impute.fit_transform(pd.DataFrame(values)))
-    means, scales = scale.mean_.tolist(), scale.scale_.tolist()
-    medians = np.nan_to_num(impute.statistics_).tolist()
+    held = impute.fit_transform(pd.DataFrame({n: np.ldexp(v, -unit[n]) for n, v in values.items()}))
+    scale = StandardScaler().fit(held)
+    # indicators, which come after the columns, have no unit
+    powers = np.pad([unit[n] for n in kinds], (0, held.shape[1] - len(kinds)))
+    means, scales = (np.ldexp(v, powers).tolist() for v in (scale.mean_, scale.scale_))
+    medians = np.ldexp(np.nan_to_num(impute.statistics_), powers[: len(kinds)]).tolist()
     marked = zip(means[len(kinds) :], scales[len(kinds) :], strict=True)
     missing = dict(zip(impute.indicator_.features_.tolist(), marked, strict=True))
     return tuple(
@@ -198,12 +231,27 @@ def _learn_numbers(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> tuple[Numb
     )
 
 
-def _learn_categories(frame: pd.DataFrame, names: list[str]) -> tuple[Category, ...]:
+def _units(values: Mapping[str, NDArray[np.float64]]) -> dict[str, int]:
+    """Return the power of two in which to compute with each column; refuse impossible ones."""
+    largest = np.array([np.max(abs(v[~np.isnan(v)]), initial=0.0) for v in values.values()])
+    for name, most in zip(values, largest.tolist(), strict=True):
+        if most > LARGEST or 0 < most < SMALLEST:
+            raise ValueError(
+                f"column {name!r} holds values up to {most:.3g}; the largest must lie between "
+                f"{SMALLEST:.0e} and {LARGEST:.0e}, so give it another unit, or pass --ignore "
+                f"{name}."
+            )
+    return dict(zip(values, units_of(largest).tolist(), strict=True))
+
+
+def _learn_categories(
+    frame: pd.DataFrame, names: list[str], min_count: int
+) -> tuple[Category, ...]:
     from sklearn.preprocessing import OneHotEncoder
 
     encode = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        min_frequency=int(np.clip(len(frame) // 200, 1, 20)),
+        min_frequency=max(min_count, min(len(frame) // 200, 20)),
         max_categories=MAX_LEVELS,
     ).fit(pd.DataFrame({name: as_levels(frame[name]) for name in names}, dtype=object))
     found = []
