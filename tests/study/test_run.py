@@ -123,10 +123,11 @@ def test_a_transaction_that_is_killed_leaves_nothing(tmp_path):
         "import os, sys, signal\n"
         "sys.path.insert(0, 'tests')\n"
         "from study.test_store import done\n"
+        "from alignset.study.database import writing\n"
         "from alignset.study.store import Store\n"
         "store = Store(sys.argv[1])\n"
         "store.add([done(seed=0)])\n"
-        "with store._connection() as c:\n"
+        "with writing(store.path) as c:\n"
         '    c.execute("DELETE FROM cells")\n'
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -98,6 +98,8 @@ def run(
     total = sum(cell.replicas for cohort in missing for cell in cohort)
     counter = Counter(progress, "training", total)
     trained = 0
+    if missing:
+        store.check_writable()
     results = (engine or Local()).train(missing, device=device, counter=counter)
     with closing(results):  # type: ignore[type-var]
         for records in results:
