@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +24,16 @@ Results = Iterator[list[Record]]
 
 TIMEOUT = 20
 """Seconds to wait for a Dask scheduler to answer."""
+
+DEATHS = 3
+"""Times in a row that workers may be killed, with no cohort finished in between."""
+
+WATCH_SECONDS = 0.5
+"""Seconds between a worker's looks at whether the main process is still there."""
+
+
+class LostWorkers(OSError):
+    """Workers are killed again and again; what they trained before is kept."""
 
 
 class Engine(ABC):
@@ -62,7 +75,8 @@ class Local(Engine):
             for cohort in cohorts:
                 yield train_cohort(cohort, device=device, n_jobs=threads, counter=counter)
             return
-        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+        how: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": _end_with}
+        with parallel_config("loky", n_jobs=jobs, initargs=(os.getpid(),), **how):
             yield from _through_joblib(cohorts, device, counter)
 
 
@@ -106,9 +120,51 @@ def _connect(address: str) -> Any:
 
 
 def _through_joblib(cohorts: Sequence[Cohort], device: str, counter: Counter) -> Results:
-    jobs = (delayed(train_cohort)(cells, device=device, n_jobs=1) for cells in cohorts)
-    parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
-    with closing(parallel(jobs)) as results:
-        for records in results:
-            counter.add(sum(record.cell.replicas for record in records))
-            yield records
+    """Yield records as they come; cohorts of processes that were killed are trained again."""
+    left, deaths = dict(enumerate(cohorts)), 0
+    while left:
+        jobs = (delayed(_train_for)(os.getpid(), i, left[i], device) for i in list(left))
+        parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="all")
+        try:
+            with closing(parallel(jobs)) as results:
+                for i, records in results:
+                    counter.add(sum(record.cell.replicas for record in records))
+                    del left[i]
+                    deaths = 0
+                    yield records
+        except Exception as error:
+            if not _is_loss(error):
+                raise
+            deaths += 1
+            if deaths > DEATHS:
+                raise LostWorkers(
+                    f"worker processes were killed {deaths} times in a row, with "
+                    f"{len(left)} of {len(cohorts)} cohorts left ({type(error).__name__}), perhaps "
+                    "for lack of memory; what was trained is kept: run the same command with "
+                    "fewer --jobs or --replicas."
+                ) from None
+
+
+def _is_loss(error: Exception) -> bool:
+    """Tell whether an error says that a worker is gone, rather than that its work failed."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"BrokenExecutor", "BrokenProcessPool", "KilledWorker"})
+
+
+def _train_for(main: int, i: int, cells: Cohort, device: str) -> tuple[int, list[Record]]:
+    """Train a cohort in a worker process; return its number with its records."""
+    if os.getppid() == main:  # not a worker of a cluster
+        _end_with(main)  # joblib before 1.5 has no initializer
+    return i, train_cohort(cells, device=device, n_jobs=1)
+
+
+@cache
+def _end_with(main: int) -> None:
+    """End this process when the one that started it is gone: nobody would take its results."""
+
+    def watch() -> None:
+        while os.getppid() == main:
+            time.sleep(WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
