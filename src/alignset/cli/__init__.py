@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -73,11 +75,29 @@ def main(argv: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         click.echo(f"error: {error}", err=True)
         return 1
+    except Exception:
+        if not _pressed:
+            raise
+        # what was interrupted may fail in its own way, such as an import of torch
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
     return result if isinstance(result, int) else 0
+
+
+_pressed: list[int] = []
+"""A number for every Ctrl-C."""
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    _pressed.append(number)
+    raise KeyboardInterrupt
 
 
 def program() -> NoReturn:
     """Run the command line as a program of its own."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     code = main()
     sys.stdout.flush()
     sys.stderr.flush()
