@@ -84,39 +84,73 @@ class Local(Engine):
 class Dask(Engine):
     """Train on a Dask cluster; workers get recipes and make or load the data themselves.
 
+    Over ``tcp://`` nobody is asked who they are: whoever can reach the scheduler's port can run
+    code as the user of its workers. Over ``tls://`` both sides show a certificate.
+
     Parameters
     ----------
     address : str
-        Address of the scheduler: ``tcp://host:8786``.
+        Address of the scheduler: ``tls://host:8786``, or ``tcp://`` in a network of your own.
+    ca_file, cert_file, key_file : str, optional
+        For ``tls://``: the authority that signed all certificates, and this machine's own.
 
     Examples
     --------
     >>> Dask("tcp://127.0.0.1:8786").address
     'tcp://127.0.0.1:8786'
+    >>> Dask("tls://host:8786")
+    Traceback (most recent call last):
+        ...
+    ValueError: tls://host:8786 needs ca_file, cert_file and key_file.
     """
 
     address: str
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+
+    def __post_init__(self) -> None:
+        files = (self.ca_file, self.cert_file, self.key_file)
+        secured = self.address.startswith("tls://")
+        if secured and None in files:
+            raise ValueError(f"{self.address} needs ca_file, cert_file and key_file.")
+        if not secured and files != (None, None, None):
+            raise ValueError(f"certificates need an address tls://HOST:PORT, got {self.address}.")
+        for file in files:
+            if file is not None and not os.path.isfile(file):
+                raise ValueError(f"there is no file {file}; name the certificate or key.")
+
+    @property
+    def exposed(self) -> bool:
+        """Whether the connection leaves this machine without encryption and authentication."""
+        host = self.address.removeprefix("tcp://").rpartition(":")[0]
+        return not self.address.startswith("tls://") and host not in ("127.0.0.1", "localhost")
 
     def train(self, cohorts: Sequence[Cohort], *, device: str, counter: Counter) -> Results:
         """Send every cohort to the cluster; if its worker dies, it is sent to another."""
-        with closing(_connect(self.address)), parallel_config(backend="dask", n_jobs=-1):
+        with closing(self._connect()), parallel_config(backend="dask", n_jobs=-1):
             yield from _through_joblib(cohorts, device, counter)
 
-
-def _connect(address: str) -> Any:
-    try:
-        client = import_module("distributed").Client
-    except ImportError:
-        raise ValueError(
-            "the Dask engine needs the package distributed; install alignset[dask]."
-        ) from None
-    try:
-        return client(address, timeout=TIMEOUT)
-    except OSError as error:
-        raise ValueError(
-            f"no Dask scheduler answers at {address} ({error}); start one with "
-            "`dask scheduler` and pass the address it prints."
-        ) from None
+    def _connect(self) -> Any:
+        try:
+            dask = import_module("distributed")
+        except ImportError:
+            raise ValueError(
+                "the Dask engine needs the package distributed; install alignset[dask]."
+            ) from None
+        how = {}
+        if self.ca_file is not None:
+            how["security"] = dask.Security(
+                tls_ca_file=self.ca_file, tls_client_cert=self.cert_file,
+                tls_client_key=self.key_file, require_encryption=True,
+            )  # fmt: skip
+        try:
+            return dask.Client(self.address, timeout=TIMEOUT, **how)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"no Dask scheduler answers at {self.address} ({error}); start one with "
+                "`dask scheduler` and pass the address it prints."
+            ) from None
 
 
 def _through_joblib(cohorts: Sequence[Cohort], device: str, counter: Counter) -> Results:
