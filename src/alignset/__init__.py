@@ -67,7 +67,7 @@ def _in_one_piece(module: str) -> Iterator[None]:
         yield
         return
     pressed: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
     finally:

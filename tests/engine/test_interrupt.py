@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from problems import make_problem
 
 from alignset import NoisyLabelClassifier, cli
 from alignset.engine import FixedLength, Trainer
 from alignset.learners import Blend
 from alignset.methods import Standard
-from problems import make_problem
 
 SECONDS = 2.0
 """A user who pressed Ctrl-C waits no longer."""

@@ -230,3 +230,19 @@ def test_a_transaction_that_is_killed_leaves_nothing(tmp_path):
     ended = subprocess.run([sys.executable, "-c", code, str(path)], check=False, cwd=os.getcwd())
     assert ended.returncode == -signal.SIGKILL
     assert Store(path).frame()["seed"].tolist() == [0]
+
+
+def test_a_grid_that_does_not_fit_into_memory_is_told(tmp_path):
+
+    grid = load_grid(tmp_path)
+
+    with pytest.raises(OSError, match="there is not enough memory .*; what was trained is kept"):
+        run(grid, Store(tmp_path / "s.sqlite"), engine=Short())
+
+
+class Short(Local):
+    """An engine whose memory is too small for every cohort."""
+
+    def train(self, cohorts, *, device, counter):
+        yield []
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 12")

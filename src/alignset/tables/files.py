@@ -234,7 +234,9 @@ def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
     except (pa.ArrowException, UnicodeDecodeError, MemoryError) as error:
         told = str(error).encode("ascii", "backslashreplace").decode().split("\n")[0][:200]
         kind = _format(path)
-        raise ValueError(f"{path} is damaged or not a {kind} file: {told or 'out of memory'}") from None
+        raise ValueError(
+            f"{path} is damaged or not a {kind} file: {told or 'out of memory'}"
+        ) from None
     return frame
 
 
