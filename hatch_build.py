@@ -29,7 +29,8 @@ class CompiledKernels(BuildHookInterface):
             return
         # where the processor cannot be told, a wheel copied elsewhere might crash
         if version != "editable" and Path("/proc/cpuinfo").exists():
-            build_data["force_include"][str(path)] = f"{KERNELS}/{path.name}"
+            for each in (path, build["digest_file"](path)):
+                build_data["force_include"][str(each)] = f"{KERNELS}/{each.name}"
             build_data["pure_python"] = False
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data["tag"] = f"py3-none-{platform}"

@@ -44,7 +44,8 @@ def test_a_wheel_carries_the_kernels_under_the_name_that_is_looked_for(run):
     asked, told = run("standard")
     path = build.find()
     assert not told
-    assert list(asked["force_include"].values()) == [f"alignset/stack/kernels/{path.name}"]
+    names = [f"alignset/stack/kernels/{path.name}", f"alignset/stack/kernels/{path.name}.sha256"]
+    assert list(asked["force_include"].values()) == names
     assert asked["pure_python"] is False
     assert asked["tag"].startswith("py3-none-")
 

@@ -1,4 +1,4 @@
-"""Do intervals hold at a threshold chosen on the same rows, and does recalibration help?
+"""Whether intervals hold at a threshold chosen on the same rows, and recalibration helps.
 
 ``python tools/threshold_checks.py`` prints the numbers in docs/thresholds.md; 2 minutes on a core.
 """

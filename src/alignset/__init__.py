@@ -6,6 +6,11 @@ scikit-learn.
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +50,30 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     for module, names in _HOME.items():
         if name in names.split():
-            return getattr(import_module(f"alignset.{module}"), name)
+            with _in_one_piece(f"alignset.{module}"):
+                return getattr(import_module(f"alignset.{module}"), name)
     raise AttributeError(f"module 'alignset' has no attribute {name!r}")
+
+
+@contextmanager
+def _in_one_piece(module: str) -> Iterator[None]:
+    """Hold back Ctrl-C until a module is imported: half a torch crashes when it is imported again.
+
+    Only Python's own handler in the main thread is held back.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if module in sys.modules or not main or handler is not signal.default_int_handler:
+        yield
+        return
+    pressed: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def __dir__() -> list[str]:

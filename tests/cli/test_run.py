@@ -1,7 +1,9 @@
 import pytest
 from study.grids import SPEC, write_grid
+from study.test_store import done
 
 from alignset.cli import main
+from alignset.study.store import Store
 
 
 def run(capsys, *argv):
@@ -60,7 +62,8 @@ def test_a_wrong_spec_is_one_line(place, capsys):
     ("options", "said"),
     [
         (("--engine", "dask"), "--engine dask needs --address"),
-        (("--address", "tcp://x:1"), "--address needs --engine dask"),
+        (("--address", "tcp://x:1"), "--address and --tls-... need --engine dask"),
+        (("--engine", "dask", "--address", "tls://x:1"), "needs --tls-ca, --tls-cert and --tls-k"),
         (("--jobs", "0"), "0 is not in the range"),
     ],
 )
@@ -75,3 +78,28 @@ def test_help_of_both_commands(capsys):
         code, out, _ = run(capsys, name, "--help")
         assert code == 0
         assert out.startswith(f"Usage: alignset {name}")
+
+
+def test_a_gpu_that_is_not_there_is_told_before_anything_else(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    path = write_grid(tmp_path)
+    assert main(["run", str(path), "--device", "cuda", "--store", str(tmp_path / "s")]) == 1
+    assert capsys.readouterr().err.startswith("error: this machine has no CUDA device")
+    assert not (tmp_path / "s").exists()
+
+
+def test_status_checks_and_rescues(tmp_path, capsys):
+    path = tmp_path / "s.sqlite"
+    Store(path).add([done(0.25, seed) for seed in range(3)])
+    assert main(["status", str(path), "--check"]) == 0
+    assert capsys.readouterr().out == f"{path}: every row is as it was written\n"
+    content = path.read_bytes()
+    at = content.index(b"0.25")
+    path.write_bytes(content[:at] + b"0.35" + content[at + 4 :])
+    assert main(["status", str(path)]) == 1
+    assert "1 of 3 rows do not match their checksum" in capsys.readouterr().err
+    assert main(["status", str(path), "--check"]) == 1
+    assert capsys.readouterr().out.startswith("damaged row: experiment=noise_rate")
+    assert main(["status", str(path), "--rescue", str(tmp_path / "new")]) == 1
+    assert f"{tmp_path / 'new'}: 2 intact rows of {path}, 1 or more" in capsys.readouterr().out
+    assert len(Store(tmp_path / "new").frame()) == 2

@@ -135,6 +135,27 @@ def test_an_origin_without_ranges_is_read_from_the_start(place, toy):
     assert origin.asked == [None, "bytes=262144-", None]
 
 
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_a_link_that_waits_at_the_partial_file_is_not_written_through(place, toy, link):
+    mine, folder = place / "thesis.txt", place / "cache" / "toy"
+    mine.write_text("precious")
+    folder.mkdir(parents=True)
+    with serve(Origin()) as origin:
+        source = toy(origin.url)
+        parts = [f"toy.bin.{source.files[0].sha256[:8]}.part", f"toy.bin.{os.getpid()}.part"]
+        for name in parts:
+            getattr(folder / name, link)(mine)
+        cache.get("toy")
+    assert mine.read_text() == "precious"
+    assert content(place) == CONTENT
+    (folder / "toy.bin").unlink()
+    getattr(folder / parts[1], link)(mine)
+    (place / "toy.bin").write_bytes(CONTENT)
+    cache.get("toy", folder=place)
+    assert mine.read_text() == "precious"
+    assert content(place) == CONTENT
+
+
 def test_other_bytes_from_the_origin_are_never_kept(place, toy):
     write_wheel(place / "wheels")
     heard = Heard()

@@ -1,6 +1,9 @@
 import json
+import multiprocessing
+import os
 import pickle
 import shutil
+import signal
 
 import numpy as np
 import pandas as pd
@@ -449,6 +452,7 @@ def test_a_save_that_fails_leaves_the_old_folder_and_nothing_else(
         monkeypatch.setattr(folder.Path, "write_bytes", fail)
     else:
         original = atomic.os.rename
+        monkeypatch.setattr(atomic, "exchange", lambda one, other: False)  # as on NFS
         monkeypatch.setattr(atomic.os, "rename", fail)
     with pytest.raises((OSError, KeyboardInterrupt)) as caught:
         save_model(model, copy, overwrite=True)
@@ -460,3 +464,48 @@ def test_a_save_that_fails_leaves_the_old_folder_and_nothing_else(
         assert str(caught.value) == (
             f"the disk is full: {copy} was not written, and nothing was changed; free some space."
         )
+
+
+def test_overwriting_deletes_only_what_alignset_wrote(saved, copy):
+    model = load_model(saved[0])
+    (copy / "notes.txt").write_text("precious")
+    with pytest.raises(ValueError, match=r"files that alignset did not write \(notes.txt\), so it"):
+        save_model(model, copy, overwrite=True)
+    assert (copy / "notes.txt").read_text() == "precious"
+
+
+def overwrite_until(model, path, step, how):
+    """Save a model over another, and be killed before one of the calls that change the disk."""
+    left = iter(range(step, -1, -1))
+
+    def counted(call):
+        def killed(*args, **options):
+            if next(left) == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*args, **options)
+
+        return killed
+
+    atomic.exchange = counted(atomic.exchange) if how == "exchange" else lambda one, other: False
+    atomic.os.rename = counted(os.rename)
+    atomic.shutil.rmtree = counted(shutil.rmtree)
+    atomic._to_disk = counted(atomic._to_disk)
+    save_model(model, path, overwrite=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("how", ["exchange", "no exchange"])
+def test_a_kill_at_any_moment_of_overwriting_leaves_a_whole_model(saved, copy, how):
+    """Between the two renames there was no model at its path, and nothing put it back."""
+    fork, model = multiprocessing.get_context("fork"), load_model(saved[0])
+    for step in range(30):
+        writer = fork.Process(target=overwrite_until, args=(model, copy, step, how))
+        writer.start()
+        writer.join()
+        assert writer.exitcode in (0, -signal.SIGKILL)
+        assert copy.exists() or how == "no exchange"
+        load_model(copy)
+        assert [p.name for p in copy.parent.iterdir()] == ["model"], "nothing is left over"
+        if writer.exitcode == 0:
+            break
+    assert 5 < step < 29

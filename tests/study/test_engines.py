@@ -1,6 +1,7 @@
 """A real Dask cluster: a scheduler and two workers, one of which is killed."""
 
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -108,3 +109,53 @@ def test_without_dask_the_engine_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ValueError, match=r"install alignset\[dask\]"):
         run(load_grid(tmp_path), Store(tmp_path / "s.sqlite"), engine=Dask("tcp://127.0.0.1:9"))
+
+
+def certificates(folder):
+    """Make an authority and a certificate that it signed."""
+    new = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem"
+    ask = "req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout host.key -out host.csr"
+    sign = "x509 -req -in host.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out host.pem"
+    for command in (new, ask, sign):
+        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
+    return [str(folder / name) for name in ("ca.pem", "host.pem", "host.key")]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_over_tls_only_who_has_a_certificate_is_served(tmp_path, monkeypatch):
+    ca, cert, key = certificates(tmp_path)
+    files = ("--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key)
+    place = ("--host", "tls://127.0.0.1", "--port", "0", "--no-dashboard")
+    processes = [launch("dask_scheduler", "--protocol", "tls", *place, *files)]
+    try:
+        found = next(
+            re.search(r"Scheduler at:\s+(tls://\S+)", line)
+            for line in processes[0].stderr
+            if "Scheduler at:" in line
+        )
+        worker = ("--nthreads", "1", "--no-nanny", "--no-dashboard", *files)
+        processes.append(launch("dask_worker", found[1], *worker))
+        grid = load_grid(tmp_path)
+        store = Store(tmp_path / "s.sqlite")
+        outcome = run(grid, store, engine=Dask(found[1], ca, cert, key), replicas=4)
+        assert (outcome.trained, outcome.good) == (8, True)
+        monkeypatch.setattr("alignset.study.engines.TIMEOUT", 3)
+        stranger = Dask(found[1].replace("tls://", "tcp://"))
+        with pytest.raises(ValueError, match="no Dask scheduler answers at tcp://"):
+            run(grid, Store(tmp_path / "t.sqlite"), engine=stranger)
+    finally:
+        for process in reversed(processes):
+            process.kill()
+        for process in processes:
+            process.communicate()
+
+
+def test_certificates_go_with_tls_only(tmp_path):
+    with pytest.raises(ValueError, match="tls://h:1 needs ca_file, cert_file and key_file"):
+        Dask("tls://h:1", "ca.pem")
+    with pytest.raises(ValueError, match="certificates need an address tls://HOST:PORT, got tcp"):
+        Dask("tcp://h:1", "ca.pem", "cert.pem", "key.pem")
+    with pytest.raises(ValueError, match="there is no file"):
+        Dask("tls://h:1", *[str(tmp_path / "gone")] * 3)
+    assert Dask("tcp://host:1").exposed
+    assert not Dask("tcp://127.0.0.1:1").exposed

@@ -32,6 +32,13 @@ def test_a_spec_is_read_whole(tmp_path):
         ("[[0.1, 0.2], [0.2, 0.4]]", "3", r'\[vary\] noise.rate must be a list'),
         ("[review]", "[config]\ngama = 1\n[review]", r"has no hyperparameter 'gama'; it has .*lr"),
         ('name     = "tiny"', "", r"name is missing"),
+        ("seeds    = 2", "seeds = 10000000", r"at least 1 and at most 1000000, got 10000000"),
+        ("seeds    = 2", f"seeds = {'[' * 3000}{']' * 3000}", r"it is nested too deeply"),
+        ("seeds    = 2", f'seeds = "{"x" * 9000}"', r"at least 1, got 'x{119}\.\.\.\.$"),
+        ("x    = [0.2, 0.4]", "x = [0.2, nan]", r"\[vary\] x must be different numbers"),
+        ("[review]", "[config]\nlr = -1\n[review]", r"on 'toy': lr must be 0 or more, got -1"),
+        ('"noise.rate" = [[0.1, 0.2], [0.2, 0.4]]', '"config.l2" = [0.1, -0.1]',
+         r"on 'toy': l2 must be 0 or more, got -0.1"),
         ("seeds    = 2", "seeds = ", r"is not valid TOML"),
     ],
 )  # fmt: skip
@@ -51,6 +58,9 @@ def test_a_wrong_spec_is_told_by_file_key_and_what_is_accepted(tmp_path, old, ne
         ('class = "Alignment"', 'class = "Aligned"', r"class must be one of Alignment,"),
         ('class = "Alignment"', 'class = "Alignment", phi = 1', r"Alignment has no setting 'phi'"),
         (', hidden = 4', "", r"\[tiny.datasets.toy\] hidden is missing"),
+        ("hidden = 4", "hidden = 1000000000000", r"hidden must be .* at most 1000000, got 10{12}"),
+        (RULES, "tiny = 3", r"rules.toml: tiny must be a table, got 3"),
+        (RULES, "[[tiny]]", r"rules.toml: tiny must be a table, got \[\{\}\]"),
     ],
 )  # fmt: skip
 def test_a_wrong_protocol_is_told_likewise(tmp_path, old, new, said):
@@ -65,6 +75,7 @@ def test_a_wrong_protocol_is_told_likewise(tmp_path, old, new, said):
         ("lr = [1e-2, 1e-4]", r"needs 0 < low <= high"),
         ("lr = 3", r"\[tiny.toy.all\] lr must be \[low, high\]"),
         ("lr = { normal = [0, 1] }", r"\[tiny.toy.all\] lr must be \[low, high\]"),
+        ("lr = { choice = [-1] }", r"on 'toy': lr must be 0 or more, got"),
         ("momentum = [0.1, 0.9]", r"has no hyperparameter 'momentum'"),
     ],
 )

@@ -1,4 +1,5 @@
 import gzip
+import os
 import subprocess
 import sys
 import textwrap
@@ -390,3 +391,33 @@ def test_cells_lines_and_packed_files_have_a_limit(tmp_path, monkeypatch):
     bomb = tmp_path / "t.csv.gz"
     bomb.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * (1 << 20)))
     assert "unpacks to more than" in refused(bomb)
+
+
+def read_in_a_child(path):
+    """Exit code of a process that reads a table: 0 read, 1 refused in one line, else a crash."""
+    child = os.fork()
+    if child == 0:
+        code = 2
+        try:
+            read_table(path)
+            code = 0
+        except ValueError as error:
+            code = 1 if str(error).isprintable() and len(str(error)) < 500 else 3
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_flipped_bit_in_a_feather_file_crashes_nothing_and_shows_no_memory(tmp_path):
+    """Lengths and offsets of texts were followed wherever they pointed."""
+    frame = pd.DataFrame({"text": ["a", "bb", "ccc"] * 20, "n": range(60)})
+    frame.to_feather(tmp_path / "t.feather", compression="uncompressed")
+    whole = (tmp_path / "t.feather").read_bytes()
+    codes = set()
+    for at in range(0, len(whole), len(whole) // 300):
+        flipped = bytearray(whole)
+        flipped[at] ^= 0x80
+        (tmp_path / "u.feather").write_bytes(flipped)
+        codes.add(read_in_a_child(tmp_path / "u.feather"))
+    assert codes == {0, 1}

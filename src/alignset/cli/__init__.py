@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -89,6 +91,9 @@ def main(argv: list[str] | None = None) -> int:
         click.echo("error: there is not enough memory for this; use a smaller table.", err=True)
         return 1
     except Exception as error:
+        if _pressed:  # what was interrupted may fail in its own way, such as an import of torch
+            click.echo("interrupted", err=True)
+            return INTERRUPTED
         if os.environ.get(TRACEBACK):
             raise
         click.echo(f"error: {_fault(error)}", err=True)
@@ -107,8 +112,20 @@ def _fault(error: Exception) -> str:
     )
 
 
+_pressed: list[int] = []
+"""A number for every Ctrl-C."""
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    _pressed.append(number)
+    raise KeyboardInterrupt
+
+
 def program() -> NoReturn:
     """Run the command line as a program of its own."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     code = main()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -16,6 +16,7 @@ from alignset.study.run import Outcome, run
 from alignset.study.spec import load_experiments
 from alignset.study.store import Store
 
+_PEM = click.Path(exists=True, dir_okay=False)
 STORE, QUICK_STORE = Path("results/alignset.sqlite"), Path("results/quick.sqlite")
 
 
@@ -69,7 +70,10 @@ def _clock(seconds: float) -> str:
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use; by default one per core.")
 @click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
-@click.option("--address", help="Dask scheduler: tcp://HOST:PORT.")
+@click.option("--address", help="Dask scheduler: tls://HOST:PORT, or tcp:// (unprotected).")
+@click.option("--tls-ca", type=_PEM, help="For tls://: the authority that signed all certificates.")
+@click.option("--tls-cert", type=_PEM, help="For tls://: this machine's certificate.")
+@click.option("--tls-key", type=_PEM, help="For tls://: its key.")
 @click.option(
     "--store",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -92,13 +96,15 @@ def command(
     replicas: int | None,
     retry_failed: bool,
     replace: bool,
+    **tls: str | None,
 ) -> int:
     """Train the cells of the experiments in SPEC files that the store does not have yet.
 
     You can stop or kill a run at any time: the same command resumes it. Exit code 1 means that a
     cell failed; the results of the others are kept.
     """
-    chosen = _engine(engine, address, jobs)
+    chosen = _engine(engine, address, jobs, tls)
+    _check_device(device, chosen)
     kept = Store(store or (QUICK_STORE if quick else STORE))
     experiments = [e for path in specs for e in load_experiments(path, protocol=protocol)]
     with _screen() as progress:
@@ -123,14 +129,33 @@ def command(
     return int(not outcome.good)
 
 
-def _engine(name: str, address: str | None, jobs: int | None) -> Engine:
+def _engine(name: str, address: str | None, jobs: int | None, tls: dict[str, str | None]) -> Engine:
     if name == "local":
-        if address is not None:
-            raise click.UsageError("--address needs --engine dask.")
+        if address is not None or any(tls.values()):
+            raise click.UsageError("--address and --tls-... need --engine dask.")
         return Local(jobs)
     if address is None:
-        raise click.UsageError("--engine dask needs --address tcp://HOST:PORT.")
-    return Dask(address)
+        raise click.UsageError("--engine dask needs --address tls://HOST:PORT or tcp://HOST:PORT.")
+    if address.startswith("tls://") and not all(tls.values()):
+        raise click.UsageError(f"{address} needs --tls-ca, --tls-cert and --tls-key.")
+    chosen = Dask(address, tls["tls_ca"], tls["tls_cert"], tls["tls_key"])
+    if chosen.exposed:
+        _say(
+            f"note: {address} is neither encrypted nor authenticated: whoever can reach it can run "
+            "code as the user of its workers; docs/cluster.md shows how to use tls://."
+        )
+    return chosen
+
+
+def _check_device(device: str, engine: Engine) -> None:
+    """Refuse a GPU that this machine does not have, unless others do the work."""
+    if device == "cuda" and isinstance(engine, Local):
+        from torch import cuda  # only now: it takes a second
+
+        if not cuda.is_available():
+            raise ValueError(
+                "this machine has no CUDA device that torch can use; leave out --device."
+            )
 
 
 def _summary(outcome: Outcome, store: Store, quick: bool) -> str:

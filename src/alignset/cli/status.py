@@ -26,12 +26,42 @@ from alignset.study.store import Store
     help="Store to search for the cells of SPEC.",
 )
 @click.option("--protocol", help="Overrides the one in SPEC.")
-def command(path: Path, store: Path, protocol: str | None) -> None:
-    """Show what a STORE has, or which cells of a SPEC it has and lacks; list failures."""
+@click.option("--check", is_flag=True, help="Verify every row of STORE; list what is damaged.")
+@click.option(
+    "--rescue", type=click.Path(path_type=Path), help="Copy the intact rows of STORE to this file."
+)
+def command(
+    path: Path, store: Path, protocol: str | None, check: bool, rescue: Path | None
+) -> int | None:
+    """Show what a STORE has, or which cells of a SPEC it has and lacks; list failures.
+
+    With --check, exit code 1 means that a row is not as it was written.
+    """
+    if check or rescue is not None:
+        if path.suffix == ".toml":
+            raise click.UsageError("--check and --rescue take a STORE, not a SPEC.")
+        return _check(Store(path), rescue)
     if path.suffix == ".toml":
         _show_spec(path, Store(store), protocol)
-        return
-    frame = Store(path).frame()
+        return None
+    _show_store(Store(path).frame())
+    return None
+
+
+def _check(store: Store, rescue: Path | None) -> int:
+    found = store.damage()
+    for line in found:
+        click.echo(line)
+    if rescue is not None:
+        kept, lost = store.rescue(rescue)
+        more = f", {lost} or more were damaged" if lost else ""
+        click.echo(f"{rescue}: {kept} intact rows of {store.path}{more}")
+    elif not found:
+        click.echo(f"{store.path}: every row is as it was written")
+    return int(bool(found))
+
+
+def _show_store(frame: pd.DataFrame) -> None:
     grid = Grid("experiment", "protocol", "data set", "done", "failed", "hours", box=None)
     for (experiment, rules, dataset), rows in frame.groupby(["experiment", "protocol", "dataset"]):
         counts = rows["status"].value_counts()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -55,8 +57,35 @@ def save_verified(content: bytes, file: File, folder: Path, where: str) -> None:
     if wrong:
         raise DownloadError(f"{wrong} in {where}")
     part = folder / f"{file.name}.{os.getpid()}.part"
-    part.write_bytes(content)
+    part.unlink(missing_ok=True)
+    with _own_file(part) as handle:
+        handle.write(content)
+        handle.flush()
+        os.fsync(handle.fileno())
     os.replace(part, folder / file.name)
+
+
+def _own_file(path: Path) -> IO[bytes]:
+    """Open a partial file at its end, or a new one; what somebody else put there is removed.
+
+    A symbolic or hard link would be written through, to a file that is not ours.
+    """
+    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        handle = os.open(path, flags)
+        state = os.fstat(handle)
+        mine = not hasattr(os, "getuid") or state.st_uid == os.getuid()
+        if stat.S_ISREG(state.st_mode) and state.st_nlink == 1 and mine:
+            return os.fdopen(handle, "r+b")
+        os.close(handle)
+        path.unlink()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link; a pipe that nobody reads
+            raise
+        path.unlink()
+    return os.fdopen(os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666), "r+b")
 
 
 @contextmanager
@@ -85,10 +114,10 @@ def from_origin(url: str, file: File, folder: Path, progress: Progress) -> None:
     requests = needed("requests")
     part, wrong = folder / f"{file.name}.{file.sha256[:8]}.part", ""
     for tries_left in reversed(range(TRIES)):
-        with part.open("ab") as handle:
+        with _own_file(part) as handle:
             there = handle.seek(0, os.SEEK_END)
             if there >= file.size:
-                there = handle.truncate(0)
+                there = handle.truncate(handle.seek(0))
             try:
                 _append(url, there, _Growing(handle, file, progress))
             except requests.RequestException as error:
@@ -96,7 +125,10 @@ def from_origin(url: str, file: File, folder: Path, progress: Progress) -> None:
                 if tries_left and not refused and handle.tell() > there:
                     continue
                 raise DownloadError(f"{url} {_reason(error)}") from error
-        wrong = describe_mismatch(part.read_bytes(), file)
+            handle.flush()
+            os.fsync(handle.fileno())
+            handle.seek(0)
+            wrong = describe_mismatch(handle.read(), file)
         if not wrong:
             os.replace(part, folder / file.name)
             return

@@ -16,6 +16,7 @@ from alignset.engine.stopping import FixedLength, Stopping
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.rows import Part, Problem
 from alignset.stack import Backbone, Grid
+from alignset.stack.wanted import check_wanted
 from alignset.stack.workspace import workspace
 
 Score = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
@@ -183,6 +184,7 @@ class Training:
         for batch in shuffler.epoch(rows, stack.problem, epoch, stack.facts):
             steps = stage.steps if stage.together else (stage.steps[turn % len(stage.steps)],)
             for step in steps:
+                check_wanted()
                 self._take_step(step, stack, batch)
                 if stage.average is not None:
                     stack.move_average(step.trains, stage.average)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +18,7 @@ from alignset.progress import Counter, Progress
 from alignset.rows import Problem
 from alignset.stack import MLP, Backbone
 from alignset.stack.threads import team
+from alignset.stack.wanted import spread
 
 CACHE_BYTES = 16 << 20
 """Activations of one stack on a CPU: larger stacks gain little, and threads need several."""
@@ -145,8 +145,7 @@ class Trainer:
         with _settings_restored():
             torch.backends.cuda.matmul.allow_tf32 = self.tf32
             if self.device == "cpu":
-                with ThreadPoolExecutor(min(cores, len(jobs))) as pool:
-                    parts = list(pool.map(train, jobs))
+                parts = list(spread(train, jobs, cores))
             else:
                 parts = [train(job) for job in jobs]
         kind = sizes_of(problems[0])

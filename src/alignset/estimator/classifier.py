@@ -37,7 +37,7 @@ from alignset.model.recalibration import recalibrate
 from alignset.progress import progress_bar
 from alignset.rows import Part
 from alignset.rows.divide import Division, find_distinct
-from alignset.rows.features import check_single, learn_scale, no_scale
+from alignset.rows.features import check_single, check_sparse, learn_scale, no_scale
 from alignset.rows.merge import check_weights
 from alignset.rows.selection import HOW, check_probability
 
@@ -241,6 +241,7 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
     ) -> NoisyLabelClassifier:
         """Train as :meth:`fit` does, on labels, groups and units that are already codes."""
         self._check_settings(review_probability)
+        check_sparse(X)
         new = copy(self)
         X = validate_data(new, X, accept_sparse="csr", dtype=np.float64)
         probability = _on_reviewed(review_probability, labels)
@@ -308,6 +309,7 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
         if self._encoder is not None:
             validate_data(self, X, skip_check_array=True, reset=False)
             return self._scale(encode_features(self._encoder, X))
+        check_sparse(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self._scale(X)
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from alignset.labels import EncodedLabels
+from alignset.rows.features import check_sparse
 from alignset.stack import Backbone, Module
 
 NOT_REVIEWED = (-1, -1.0, "")
@@ -40,6 +41,7 @@ def learn_encoder(X: Any) -> Any:
 def as_frame(X: Any) -> Any:
     """Return features that need encoding as a DataFrame with text as names; None for others."""
     if scipy.sparse.issparse(X):
+        check_sparse(X)
         return None
     if hasattr(X, "iloc") and hasattr(X, "dtypes") and getattr(X, "ndim", 0) == 2:
         numbers = all(dtype.kind in "biuf" for dtype in map(_numpy_dtype, X.dtypes))

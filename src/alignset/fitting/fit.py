@@ -17,10 +17,10 @@ from alignset.estimator.as_model import predictor_of
 from alignset.estimator.names import name_of, needs_unreviewed
 from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
 from alignset.fitting.compare import Comparison, can_compare, compare
-from alignset.fitting.held_out import Settings, fit_estimator, score_held_out
+from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
 from alignset.fitting.plain import PLAIN_LEARNERS
 from alignset.learners import Blend
-from alignset.model.evaluation import MIN_CELL, keep_evaluation, small_groups
+from alignset.model.evaluation import MIN_CELL, Evaluation, keep_evaluation, small_groups
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
 from alignset.review.waves import design_of
@@ -95,15 +95,11 @@ def fit_table(
     held = comparison = kept = None
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step)
-        small = small_groups(targets)
-        kept = keep_evaluation(targets, held.scores, method, small, seed=settings.seed)
-        comparison = compare(kept, settings=settings, groups_left_out=small)
+        kept, comparison = _judge(targets, held, method, settings)
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    if clf.recalibration_ is not None:
-        said += clf.recalibration_.told(clf.groups_.tolist())
     notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
     known = {
         **(about or {}),
@@ -119,14 +115,26 @@ def fit_table(
     return Fitted(model, comparison, notes)
 
 
+def _judge(
+    targets: Targets, held: HeldOut, method: str, settings: Settings
+) -> tuple[Evaluation, Comparison]:
+    """Return what the folder keeps of the held-out rows, and the comparison made of them."""
+    small = small_groups(targets)
+    kept = keep_evaluation(targets, held.scores, method, small, seed=settings.seed)
+    return kept, compare(kept, settings=settings, groups_left_out=small)
+
+
 def _fit_quietly(
     clf: NoisyLabelClassifier, X: Any, targets: Targets
 ) -> tuple[NoisyLabelClassifier, list[str]]:
-    """Fit, and return the warnings as text instead of raising them."""
+    """Fit, and return the warnings and what was recalibrated, as text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         fit_estimator(clf, X, targets)
-    return clf, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    said = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    if clf.recalibration_ is not None:
+        said += clf.recalibration_.told(clf.groups_.tolist())
+    return clf, said
 
 
 def _review_notes(targets: Targets, comparison: Comparison | None, reason: str | None) -> list[str]:

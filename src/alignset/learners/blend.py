@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from joblib import Parallel, delayed  # type: ignore[import-untyped]
+from joblib.parallel import get_active_backend  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
 from alignset.learners.base import Floats, Ints, Learner, Predictor
@@ -29,6 +31,7 @@ from alignset.learners.strategies.base import Strategy
 from alignset.progress import Counter, Progress
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds, review_strata
+from alignset.stack.wanted import check_wanted, spread
 
 MOST_ROWS = 100_000
 """Unreviewed rows that the candidates of a blend are fitted to."""
@@ -244,9 +247,13 @@ def _run(tasks: Sequence[Task], dealt: Dealt, n_jobs: int) -> Iterator[list[Any]
     """Yield the answers of all tasks, in their order.
 
     joblib decides where they run: threads here (the work is in compiled code, and processes would
-    each load everything first), or what ``parallel_config`` asks for. If a worker of a cluster is
-    lost with what it held, the tasks that are left are done here: the answers are the same.
+    each load everything first), which Ctrl-C does not wait for, or what ``parallel_config`` asks
+    for. If a worker of a cluster is lost with what it held, the tasks that are left are done here:
+    the answers are the same.
     """
+    if getattr(get_active_backend(prefer="threads")[0], "uses_threads", False):
+        yield from spread(partial(run_task, dealt=dealt), tasks, n_jobs)
+        return
     jobs = (delayed(run_task)(task, dealt) for task in tasks)
     done = 0
     try:
@@ -273,6 +280,7 @@ def run_task(task: Task, dealt: Dealt) -> list[Any]:
     found: list[Any] = []
     with threadpool_limits(1):
         for candidate in task.candidates:
+            check_wanted()
             model = candidate.strategy.fit(context)
             found.append(model if task.fold < 0 else model.log_odds(X))
     return found

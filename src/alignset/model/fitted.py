@@ -20,6 +20,7 @@ from alignset.model.evaluation import Evaluation
 from alignset.model.network import Network
 from alignset.model.recalibration import recalibrate
 from alignset.model.thresholds import decide
+from alignset.rows.features import check_sparse
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import Matrix, Preprocessing
 
@@ -128,6 +129,7 @@ class Model:
 
     def _blocks(self, frame: Any) -> Iterator[tuple[Any, slice]]:
         """Turn a table into matrices, a block of rows at a time; a matrix is used as it is."""
+        check_sparse(frame)
         if isinstance(self.preprocessing, Matrix):
             X = self.preprocessing.transform(frame)
             yield X, slice(0, X.shape[0])

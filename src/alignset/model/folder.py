@@ -29,7 +29,7 @@ from alignset.model.network import Network
 from alignset.model.recalibration import calibration_from_data, calibration_to_data
 from alignset.model.thresholds import thresholds_from_data, thresholds_to_data
 from alignset.model.vectors import check_vectors, make_vectors
-from alignset.tables.atomic import new_file, new_folder
+from alignset.tables.atomic import new_file, new_folder, recover
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import from_data
 
@@ -86,6 +86,7 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
     if isinstance(trusted, str):
         raise ValueError(f"trusted must be a list of types, got {trusted!r}; pass [{trusted!r}].")
     place = Path(folder)
+    recover(place)
     manifest = read_manifest(place)
     try:
         names = (*FILES, *({EVALUATION, ESTIMATORS} & set(manifest["files"])))
@@ -132,7 +133,7 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
         },
     }
     manifest["sha256"] = _hash(_dump(manifest))
-    with new_folder(place) as part:
+    with new_folder(place, own=_own_files(place)) as part:
         for name, content in {**contents, MANIFEST: _dump(manifest)}.items():
             (part / name).write_bytes(content)
 
@@ -153,18 +154,32 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder that a model cannot be written to, before any work is done."""
     if not folder.absolute().parent.is_dir():
         raise ValueError(f"there is no folder {folder.absolute().parent} to write {folder} to.")
+    recover(folder)
     if not folder.exists() and not folder.is_symlink():
         return
     if not overwrite:
         raise ValueError(f"{folder} exists; name another folder, or pass --overwrite.")
+    own = _own_files(folder)
+    if folder.is_symlink() or not folder.is_dir() or (not own and any(folder.iterdir())):
+        raise ValueError(
+            f"{folder} exists and is not a model folder, so it is not overwritten; name "
+            "another folder."
+        )
+    others = sorted(file.name for file in folder.iterdir() if file.name not in own)
+    if others:
+        raise ValueError(
+            f"{folder} holds files that alignset did not write ({', '.join(others[:3])}"
+            f"{', ...' if len(others) > 3 else ''}), so it is not overwritten; move them, or name "
+            "another folder."
+        )
+
+
+def _own_files(folder: Path) -> set[str]:
+    """Return the files that alignset wrote to a model folder: those that its manifest names."""
     try:
-        read_manifest(folder)
-    except (ValueError, OSError):
-        if folder.is_symlink() or not folder.is_dir() or any(folder.iterdir()):
-            raise ValueError(
-                f"{folder} exists and is not a model folder, so it is not overwritten; name "
-                "another folder."
-            ) from None
+        return {MANIFEST, *read_manifest(folder)["files"]}
+    except (ValueError, OSError, KeyError, TypeError):
+        return set()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -21,8 +21,41 @@ SQUARED = 1e100
 """Up to this, and down to its inverse, sums of squares fit into double precision."""
 
 
+def check_sparse(X: Any) -> None:
+    """Refuse a sparse matrix whose indices lie outside it: compiled code would follow them.
+
+    Examples
+    --------
+    >>> X = scipy.sparse.csr_matrix(([1.0], [0], [0, 1]), shape=(1, 2))
+    >>> X.indices[0] = 1_000_000
+    >>> check_sparse(X)
+    Traceback (most recent call last):
+        ...
+    ValueError: X is a damaged sparse matrix (indices must be < 2); build it again.
+    """
+    if not scipy.sparse.issparse(X):
+        return
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            for axis, place in enumerate(X.coords):
+                if len(place) != X.nnz or len(X.data) != len(place):
+                    raise ValueError("row, col and data differ in length")
+                if len(place) and not 0 <= place.min() <= place.max() < X.shape[axis]:
+                    raise ValueError(f"indices must be in [0, {X.shape[axis]})")
+        elif X.format == "lil":
+            ends = [i for row in X.rows for i in (*row[:1], *row[-1:])]
+            if ends and not 0 <= min(ends) <= max(ends) < X.shape[1]:
+                raise ValueError(f"indices must be in [0, {X.shape[1]})")
+    except ValueError as problem:
+        told = str(problem).replace("column index values", "indices")
+        raise ValueError(f"X is a damaged sparse matrix ({told}); build it again.") from None
+
+
 def as_float(X: Any, dtype: Any) -> Any:
     """Return finite floats as an ndarray, or as a CSR matrix if ``X`` is sparse."""
+    check_sparse(X)
     try:
         with np.errstate(over="ignore"):
             if scipy.sparse.issparse(X):

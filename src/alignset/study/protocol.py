@@ -26,7 +26,7 @@ from alignset.study.recipe import (
     TrainingSpec,
     Whole,
 )
-from alignset.study.toml import convert, read_toml
+from alignset.study.toml import as_table, convert, read_toml, show
 
 _KEYS: dict[str, tuple[Any, Sequence[str]]] = {
     "rows": (5000, list(GENERATED)),
@@ -50,7 +50,9 @@ class DatasetSpec(SourceSpec, frozen=True, kw_only=True):
                 raise ValueError(f"has no key {key!r}; only {', '.join(sources)} take it.")
         known = FEATURES.get(self.source, {})
         if self.features is not None and self.features not in known:
-            raise ValueError(f"features must be one of {', '.join(known)}, got {self.features!r}.")
+            raise ValueError(
+                f"features must be one of {', '.join(known)}, got {show(self.features)}."
+            )
 
     def data(self, content: str) -> DataSpec:
         """Return which table it is, with defaults filled in."""
@@ -117,9 +119,10 @@ def read_protocol(path: Path, name: str) -> Protocol:
     """Read the protocol ``name`` from a file; every top-level table is a protocol."""
     top = read_toml(path)
     if name not in top:
-        raise ValueError(f"{path} has no protocol {name!r}; it has {', '.join(top)}.")
-    tables = convert(top[name].pop("methods", {}), dict[str, dict[str, Any]], path, name)
-    rules = convert(top[name], Rules, path, name)
+        raise ValueError(f"{path} has no protocol {show(name)}; it has {', '.join(top)}.")
+    own = dict(as_table(top[name], path, name))
+    tables = convert(own.pop("methods", {}), dict[str, dict[str, Any]], path, name)
+    rules = convert(own, Rules, path, name)
     methods = {key: _read_method(t, path, f"{name}.methods.{key}") for key, t in tables.items()}
     given = {**msgspec.structs.asdict(rules), "methods": methods}
     return Protocol(**given, name=name, file=path)
@@ -136,7 +139,7 @@ def _read_method(table: dict[str, Any], path: Path, name: str) -> Entry:
     where = f"{path}: [{name}]"
     if said.class_ not in classes:
         known = ", ".join(sorted(classes))
-        raise ValueError(f"{where} class must be one of {known}, got {said.class_!r}.")
+        raise ValueError(f"{where} class must be one of {known}, got {show(said.class_)}.")
     kind = classes[said.class_]
     known = ", ".join(sorted(field.name for field in fields(kind)))
     for key in parts[Method]:

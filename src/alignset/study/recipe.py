@@ -15,8 +15,10 @@ from alignset.data.nhanes_tasks import TaskName
 RESULT_VERSION = 2
 """Part of every key; raise it when data, noise, split, engine or metrics change a result."""
 
-Whole = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
-Several = Annotated[int, Meta(ge=2, description="a whole number of at least 2")]
+MOST = 1_000_000
+"""Of anything that is counted: what no machine can do is refused when it is read."""
+Whole = Annotated[int, Meta(ge=1, le=MOST, description="a whole number of at least 1")]
+Several = Annotated[int, Meta(ge=2, le=MOST, description="a whole number of at least 2")]
 _Part = Annotated[float, Meta(ge=0, le=1)]
 _Parts = Annotated[tuple[_Part, ...], Meta(min_length=1)]
 Share = Annotated[
@@ -53,7 +55,13 @@ class SourceSpec(Spec, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     source: Source
-    rows: Annotated[int, Meta(ge=10, description="a whole number of at least 10")] | None = None
+    rows: (
+        Annotated[
+            int,
+            Meta(ge=10, le=100 * MOST, description="a whole number of at least 10"),
+        ]
+        | None
+    ) = None
     features: str | None = None
     n_train: Whole | None = None
     task: TaskName | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from alignset.progress import Counter, Progress
@@ -98,8 +99,10 @@ def run(
     total = sum(cell.replicas for cohort in missing for cell in cohort)
     counter = Counter(progress, "training", total)
     trained = 0
+    if missing:
+        store.check_writable()
     results = (engine or Local()).train(missing, device=device, counter=counter)
-    with closing(results):  # type: ignore[type-var]
+    with closing(results), _memory_told():  # type: ignore[type-var]
         for records in results:
             store.add(records, replace=replace)
             trained += len(records)
@@ -109,6 +112,25 @@ def run(
     statuses = store.statuses()
     failed = sum(statuses.get(cell.key) == "failed" for cell in cells)
     return Outcome(trained, len(cells) - trained, failed, skipped)
+
+
+@contextmanager
+def _memory_told() -> Iterator[None]:
+    """Say what to do when a cohort does not fit into memory."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        told = str(error).partition("\n")[0][:200]
+        if not isinstance(error, MemoryError) and not _NO_MEMORY.search(told):
+            raise
+        raise OSError(
+            f"there is not enough memory ({told}); what was trained is kept: use fewer --replicas "
+            "or --jobs, or fewer rows and a smaller hidden in the spec."
+        ) from None
+
+
+_NO_MEMORY = re.compile("allocate memory|out of memory|overflow|too large|Storage size", re.I)
+"""How torch says that a tensor cannot be made."""
 
 
 def _expand_all(

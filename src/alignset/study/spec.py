@@ -13,7 +13,7 @@ from alignset.methods.space import check_space
 from alignset.study.methods import build_range, describe_space, method_classes
 from alignset.study.protocol import Protocol, read_protocol
 from alignset.study.recipe import NoiseSpec, RangeSpec, ReviewSpec, Spec, Whole
-from alignset.study.toml import convert, read_toml
+from alignset.study.toml import as_table, convert, read_toml, show
 
 QUICK_SEEDS, QUICK_CONFIGS = 2, 4
 EVERY_METHOD = "all"
@@ -218,7 +218,7 @@ def _read_space(path: Path, protocol: str, section: str) -> dict[str, Ranges]:
     for part in (protocol, section):
         if part not in table:
             raise ValueError(f"{where} has no table {part!r}; it has {', '.join(table)}.")
-        table, where = table[part], f"[{part}] of {path}"
+        table, where = as_table(table[part], path, part), f"[{part}] of {path}"
     place = (protocol, section)
     plain = convert(table, dict[str, dict[str, Any]], path, *place)
     for ranges in plain.values():
@@ -241,8 +241,10 @@ def _read_vary(vary: dict[str, Any], file: Path) -> tuple[str, tuple[Setting, ..
     first = next(iter(changes))
     x = vary.get("x", changes[first])
     numbers = isinstance(x, list) and all(isinstance(v, int | float) for v in x)
-    if not numbers or len(set(x)) != len(x):
-        raise ValueError(f"{file}: [vary] x must be different numbers, one per setting; got {x}.")
+    if not numbers or len(set(x)) != len(x) or not all(-1e300 < v < 1e300 for v in x):
+        raise ValueError(
+            f"{file}: [vary] x must be different numbers, one per setting; got {show(x)}."
+        )
     lengths = {key: len(values) for key, values in changes.items()}
     if {*lengths.values()} != {len(x)}:
         raise ValueError(f"{file}: [vary] x has {len(x)} values, the varied keys {lengths}.")
@@ -260,7 +262,7 @@ def _read_setting(x: float, changes: dict[str, list[Any]], i: int, file: Path) -
             parts.setdefault(part, {})[name] = values[i]
         else:
             raise ValueError(
-                f"{file}: [vary] has no key {key!r}; it takes name, x, method, "
+                f"{file}: [vary] has no key {show(key)}; it takes name, x, method, "
                 'and keys of noise, review and config such as "noise.rate".'
             )
     return convert({"x": x, **parts}, Setting, file, f"vary {i + 1}")
@@ -271,14 +273,15 @@ def _check(experiment: Experiment) -> None:
     rules, file, used = experiment.protocol, experiment.file, experiment.every_method
     for key, names in (("datasets", experiment.datasets), ("methods", experiment.methods)):
         if len(set(names)) != len(names):
-            raise ValueError(f"{file}: {key} must be different strings, got {list(names)}.")
+            raise ValueError(f"{file}: {key} must be different strings, got {show(list(names))}.")
     if bool(experiment.methods) == bool(experiment.settings[0].methods):
         raise ValueError(f"{file}: name methods in one place, methods or [vary] method.")
     for name in experiment.datasets:
         if name not in rules.datasets:
             known = ", ".join(rules.datasets)
             raise ValueError(
-                f"{file}: datasets has {name!r}, but [{rules.name}] of {rules.file} has {known}."
+                f"{file}: datasets has {show(name)}, but [{rules.name}] of {rules.file} has "
+                f"{known}."
             )
     for space in experiment.spaces.values():
         strangers = set(space) - {EVERY_METHOD, *rules.methods, *used}

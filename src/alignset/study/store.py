@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,25 +12,29 @@ from typing import Any
 
 import pandas as pd
 
+from alignset.study.database import (
+    COLUMNS,
+    Values,
+    explained,
+    read_rows,
+    reading,
+    shown,
+    structure,
+    verified,
+    with_checksum,
+    writing,
+)
 from alignset.study.records import IDENTITY, METRICS, Cell, Record, as_json
 
-_FORMAT = 1
-_TABLE = """
-CREATE TABLE IF NOT EXISTS cells (
-    key TEXT PRIMARY KEY, experiment TEXT NOT NULL, protocol TEXT NOT NULL,
-    dataset TEXT NOT NULL, method TEXT NOT NULL, x_name TEXT NOT NULL, x REAL NOT NULL,
-    seed INTEGER NOT NULL, setting TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('done', 'failed')), reason TEXT NOT NULL,
-    metrics TEXT NOT NULL, config TEXT NOT NULL, score REAL, epochs TEXT NOT NULL,
-    seconds REAL NOT NULL, created TEXT NOT NULL, version TEXT NOT NULL,
-    UNIQUE (experiment, protocol, dataset, method, x_name, x, seed)
-)"""
-_NAMED = len(("key", *IDENTITY, "setting"))
-"""Columns that say which cell it is; the others hold its result."""
+LAST_PATIENCE = 60.0
+"""Seconds to wait for another process that is writing, with results that would be lost."""
 
 
 class Store:
     """Results of experiments in one SQLite file, safe under ``kill -9``.
+
+    Every row has a checksum, which is verified whenever it is read: a store that was damaged is
+    refused, with a line that says how to keep what is intact.
 
     Parameters
     ----------
@@ -62,37 +64,40 @@ class Store:
         A cell that is done stays as it is; one that failed is overwritten. ``replace`` also
         drops rows of the same name that were made with other settings.
         """
-        rows = [_row(record) for record in records]
+        rows = [with_checksum(_row(record)) for record in records]
         if not rows:
             return
         columns = list(rows[0])
-        result = ", ".join(f"{c} = excluded.{c}" for c in columns[_NAMED:])
+        result = ", ".join(f"{c} = excluded.{c}" for c in columns[1:])
         sql = (
             f"INSERT {'OR REPLACE ' * replace}INTO cells ({', '.join(columns)}) "
             f"VALUES (:{', :'.join(columns)}) "
             f"ON CONFLICT (key) DO UPDATE SET {result} WHERE cells.status = 'failed'"
         )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._connection() as connection, connection:
+        with writing(self.path, LAST_PATIENCE) as connection:
             connection.executemany(sql, rows)
+
+    def check_writable(self) -> None:
+        """Refuse a store that cannot be written to, by writing: before any work is done."""
+        with writing(self.path) as connection:
+            again = connection.execute("PRAGMA user_version").fetchone()[0]
+            connection.execute(f"PRAGMA user_version = {again}")
 
     def statuses(self) -> dict[str, str]:
         """Key -> "done" or "failed", for every cell."""
-        return dict(self._select("SELECT key, status FROM cells"))
+        place = COLUMNS.index("status")
+        return {row[0]: row[place] for row in self._rows()}
 
     def strangers(self, cells: Iterable[Cell]) -> int:
         """Count rows that have the name of one of ``cells`` but were made with other settings."""
-        found = self._select(f"SELECT key, {', '.join(IDENTITY)} FROM cells")
-        keys = {tuple(row[1:]): row[0] for row in found}
+        keys = {_identity(row): row[0] for row in self._rows()}
         return sum(keys.get(cell.identity, cell.key) != cell.key for cell in cells)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per cell, the metrics as columns; NaN where the cell failed."""
-        if not self.path.exists():
-            raise FileNotFoundError(f"{self.path} does not exist; `alignset run` creates it.")
-        with self._connection() as connection:
-            order = ", ".join(IDENTITY)
-            table = pd.read_sql_query(f"SELECT * FROM cells ORDER BY {order}", connection)
+        self._must_exist()
+        rows = sorted(self._rows(), key=_identity)
+        table = pd.DataFrame.from_records(rows, columns=COLUMNS, coerce_float=True)
         metrics = [json.loads(text) for text in table.pop("metrics")]
         place = list(table.columns).index("reason") + 1
         for offset, name in enumerate(METRICS):
@@ -115,40 +120,59 @@ class Store:
         """Write :meth:`summary` as CSV, to five decimals."""
         self.summary().round({"mean": 5, "sd": 5}).to_csv(path, index=False, lineterminator="\n")
 
-    def _select(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return rows, or none if the file does not exist or was only just created."""
-        if not self.path.exists():
-            return []
-        with self._connection(reading=True) as connection:
-            return connection.execute(sql).fetchall() if self._format(connection) else []
-
-    @contextmanager
-    def _connection(self, *, reading: bool = False) -> Iterator[sqlite3.Connection]:
+    def damage(self) -> list[str]:
+        """Return a line for everything in the file that is not as it was written."""
+        self._must_exist()
+        found: list[str] = []
         try:
-            with closing(sqlite3.connect(self.path, timeout=60)) as connection:
-                if not self._format(connection) and not reading:
-                    connection.execute("PRAGMA journal_mode = WAL")
-                    # one transaction: a process killed in between must not leave half a store
-                    connection.execute("BEGIN IMMEDIATE")
-                    connection.execute(_TABLE)
-                    connection.execute(f"PRAGMA user_version = {_FORMAT}")
-                    connection.commit()
-                yield connection
-        except sqlite3.DatabaseError as error:
-            if "not a database" not in str(error):
-                raise
-            raise ValueError(f"{self.path} is not a store of results: {error}.") from None
-
-    def _format(self, connection: sqlite3.Connection) -> int:
-        """Return the format of the file, 0 if it is empty; refuse any format but ours."""
-        found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if found != _FORMAT and (found or tables):
-            raise ValueError(
-                f"{self.path} has format {found} but this version of alignset writes {_FORMAT}; "
-                "use another file."
-            )
+            with reading(self.path) as connection:
+                if connection is not None:
+                    found += map(shown, structure(connection))
+                    rows = read_rows(connection)
+                    found += [f"damaged row: {_named(row)}" for row, intact in rows if not intact]
+        except ValueError as error:
+            found.append(str(error))
         return found
+
+    def rescue(self, path: str | os.PathLike[str]) -> tuple[int, int]:
+        """Copy the rows that are intact to a new store; return how many, and how many were not."""
+        target = Path(path)
+        if target.exists():
+            raise ValueError(f"{target} exists; name a file that does not.")
+        kept: list[Values] = []
+        lost = 0
+        with reading(self.path) as connection:
+            if connection is not None:
+                try:
+                    with explained(self.path):
+                        for row, intact in read_rows(connection):
+                            kept += [row] if intact else []
+                            lost += not intact
+                except ValueError:  # what comes after a broken page cannot be found
+                    lost += 1
+        rows = [with_checksum(dict(zip(COLUMNS, row, strict=True))) for row in kept]
+        names = (*COLUMNS, "checksum")
+        with writing(target) as connection:
+            sql = f"INSERT OR IGNORE INTO cells ({', '.join(names)}) VALUES (:{', :'.join(names)})"
+            connection.executemany(sql, rows)
+        return len(rows), lost
+
+    def _must_exist(self) -> None:
+        if not self.path.exists():
+            raise FileNotFoundError(f"{self.path} does not exist; `alignset run` creates it.")
+
+    def _rows(self) -> list[Values]:
+        """Return every row, verified; none if the file does not exist or was only just created."""
+        with reading(self.path) as connection:
+            return [] if connection is None else verified(connection, self.path)
+
+
+def _identity(row: Values) -> Values:
+    return row[1 : 1 + len(IDENTITY)]
+
+
+def _named(row: Values) -> str:
+    return " ".join(f"{k}={shown(v)}" for k, v in zip(IDENTITY, _identity(row), strict=True))
 
 
 def _row(record: Record) -> dict[str, Any]:

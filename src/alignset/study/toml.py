@@ -16,14 +16,44 @@ T = TypeVar("T")
 _PLAIN = {bool: "true or false", str: "a string", float: "a number", int: "a whole number"}
 
 
+MOST_BYTES = 10_000_000
+"""Larger files are not read: a grid takes a page."""
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; a syntax error names the file."""
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"{show(path)} has over {MOST_BYTES} bytes; it is no description.")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} does not exist; pass the path of a TOML file.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not valid TOML: it is not UTF-8.") from None
+    except RecursionError:
+        raise ValueError(f"{path} is not valid TOML: it is nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is not valid TOML: {error}.") from None
+    except OSError as error:
+        raise OSError(f"{show(path)} cannot be read: {error.strerror}.") from None
+
+
+def as_table(value: Any, path: Path, name: str) -> dict[str, Any]:
+    """Return what must be a table."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: {name} must be a table, got {show(value)}.")
+    return value
+
+
+def show(value: Any) -> str:
+    """Return a value for an error: short, and nothing that a terminal would act on."""
+    text = str(value) if isinstance(value, Path) else repr(value)
+    text = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+
+
+MOST_SHOWN = 120
+"""Characters of a value that an error shows."""
 
 
 def convert(values: Any, kind: type[T], file: Path, *place: str) -> T:
@@ -52,7 +82,9 @@ def _explain(value: Any, kind: Any, place: tuple[str, ...], said: str) -> str:
     if parts is None:
         *table, key = place
         where = f"[{'.'.join(table)}] {key}" if table else key
-        return f"{where} must be {_accepted(kind)}, got {value!r}."
+        most = said.partition("<= ")[2].partition("`")[0].partition(" ")[0]
+        above = f" and at most {most}" if most and isinstance(value, int) and value > 1 else ""
+        return f"{where} must be {_accepted(kind)}{above}, got {show(value)}."
     for key, (part, _) in parts.items():
         if key in value:
             try:
@@ -66,7 +98,7 @@ def _explain(value: Any, kind: Any, place: tuple[str, ...], said: str) -> str:
     for key in value:
         if key not in parts:
             takes = ", ".join(sorted(parts)) or "none"
-            return f"{where or 'the file '}has no key {key!r}; it takes {takes}."
+            return f"{where or 'the file '}has no key {show(key)}; it takes {takes}."
     return where + said
 
 

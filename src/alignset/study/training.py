@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from alignset.progress import Counter
 from alignset.rows import Part, Problem
 from alignset.rows.divide import Division, distinct
 from alignset.stack import MLP
+from alignset.stack.wanted import check_wanted, spread
 from alignset.study.methods import draw_variants
 from alignset.study.problems import build_problem
 from alignset.study.recipe import Recipe, TrainerSpec
@@ -77,14 +78,15 @@ def train_cohort(
     counter.add(before + sum(cell.replicas for cell in cells) - counter.done)
 
     def record(cell: Cell) -> Record:
+        check_wanted()
+        torch.set_num_threads(1)
         key = cell.key
         if key in failed:
             return Record(cell, "failed", failed[key])
         return _record(cell, folds[key][0], tests[key], found[key], trainer)
 
     # metrics on many test rows are slow: compute them in threads, with one torch thread in each
-    with ThreadPoolExecutor(n_jobs, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        records = list(pool.map(record, cells))
+    records = list(spread(record, cells, n_jobs or os.cpu_count() or 1))
     seconds = (time.perf_counter() - start) / len(cells)
     return [replace(record, seconds=seconds) for record in records]
 

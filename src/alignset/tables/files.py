@@ -257,23 +257,33 @@ def _need_pyarrow(path: Path) -> None:
 def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
     _need_pyarrow(path)
     import pyarrow as pa
-    import pyarrow.feather  # type: ignore[import-untyped]
     import pyarrow.parquet  # type: ignore[import-untyped]
 
     try:
         if _format(path) == "parquet":
             names, read = pa.parquet.read_schema(path).names, pa.parquet.read_table
         else:
-            with pa.memory_map(str(path)) as source:
-                names, read = pa.ipc.open_file(source).schema.names, pa.feather.read_table
+            with pa.OSFile(str(path)) as source:
+                names, read = pa.ipc.open_file(source).schema.names, _read_feather
         names = [n for n in names if not n.startswith("__index_level_")]
         _check_header(path, names, columns)
-        found = read(path, columns=columns or names)
-        found.validate(full=True)  # text that is not UTF-8, lengths that lead elsewhere
-        frame: pd.DataFrame = found.to_pandas(ignore_metadata=True)
-    except (pa.ArrowException, UnicodeDecodeError, TypeError, IndexError) as error:
-        raise ValueError(f"{path} is damaged or not a {_format(path)} file: {error}") from None
+        table = read(path, columns=columns or names)
+        table.validate(full=True)  # text that is not UTF-8, a flipped bit that leads elsewhere
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    except (pa.ArrowException, UnicodeDecodeError, TypeError, IndexError, MemoryError) as error:
+        told = str(error).encode("ascii", "backslashreplace").decode().split("\n")[0][:200]
+        kind = _format(path)
+        raise ValueError(
+            f"{path} is damaged or not a {kind} file: {told or 'out of memory'}"
+        ) from None
     return frame
+
+
+def _read_feather(path: Path, columns: list[str]) -> Any:
+    """Read columns by name; not through a memory map, where a file that shrinks is a crash."""
+    import pyarrow.feather  # type: ignore[import-untyped]
+
+    return pyarrow.feather.read_table(path, columns=columns, memory_map=False)
 
 
 def _read_xpt(path: Path, columns: list[str] | None) -> pd.DataFrame:

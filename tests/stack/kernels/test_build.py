@@ -1,3 +1,4 @@
+import ctypes
 import os
 import subprocess
 import sys
@@ -35,7 +36,7 @@ def test_a_file_is_compiled_once_and_again_when_anything_changes(sources, monkey
     assert build.find() is None
     first = build.compiled()
     assert build.find() == first == build.compiled()
-    assert list(build.cache_folder().iterdir()) == [first]
+    assert sorted(build.cache_folder().iterdir()) == [first, build.digest_file(first)]
     found = {first}
     (sources / "constants.py").write_text('FOR_C = {"ROWS": 8}')
     assert build.find() is None
@@ -46,13 +47,14 @@ def test_a_file_is_compiled_once_and_again_when_anything_changes(sources, monkey
     monkeypatch.setattr(build, "_processor", lambda: b"another one")
     assert build.find() is None  # as on the machine a wheel was copied to
     found.add(build.compiled())
-    assert len(found) == len(list(build.cache_folder().iterdir())) == 5
+    assert len(found) == len(list(build.cache_folder().glob("*.so"))) == 5
 
 
 @needs_compiler
 def test_what_came_with_the_wheel_is_used_first(sources):
     path = build.compiled()
-    (sources / path.name).write_bytes(path.read_bytes())
+    for each in (path, build.digest_file(path)):
+        (sources / each.name).write_bytes(each.read_bytes())
     assert build.find() == sources / path.name
 
 
@@ -79,6 +81,80 @@ def test_code_others_could_have_changed_is_not_used(sources):
     for attempt in (build.compiled, build.find):
         with pytest.raises(OSError, match="can be written to by others; only you may write to it"):
             attempt()
+
+
+@needs_compiler
+@pytest.mark.parametrize("share", [0, 0.01, 0.3, 0.6, 0.99])
+def test_a_truncated_file_is_not_loaded_and_compiled_again(sources, share):
+    """It ended every later start with SIGBUS, or made it slow for ever."""
+    path = build.compiled()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    assert build.find() is None
+    with pytest.raises(OSError, match="is damaged"):
+        build.verified(path)
+    assert build.compiled() == path
+    assert build.find() == path
+    assert path.stat().st_size == len(whole)
+
+
+@needs_compiler
+def test_a_flipped_bit_and_a_missing_digest_are_noticed(sources):
+    path = build.compiled()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert build.find() is None
+    build.digest_file(build.compiled()).unlink()
+    assert build.find() is None
+    assert build.is_whole(build.compiled())
+
+
+@needs_compiler
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+def test_no_folder_above_may_be_changed_by_others(sources):
+    """Whoever can write to a parent can put a folder of their own in the cache folder's place."""
+    build.compiled()
+    parent = sources / "cache"
+    for mode, safe in ((0o777, False), (0o775, False), (0o1777, True), (0o755, True)):
+        parent.chmod(mode)
+        for attempt in (build.compiled, build.find):
+            if safe:
+                assert attempt()
+                continue
+            with pytest.raises(OSError, match=f"{parent}, in which .* written to by others; run"):
+                attempt()
+
+
+@needs_compiler
+@pytest.mark.skipif(os.name != "posix" or os.geteuid(), reason="only root can give files away")
+def test_what_belongs_to_somebody_else_is_not_loaded(sources):
+    path = build.compiled()
+    os.chown(path, 12345, -1)
+    with pytest.raises(OSError, match="belongs to or can be written to by others"):
+        build.verified(path)
+    os.chown(path, 0, -1)
+    build.verified(path)
+    os.chown(sources / "cache", 12345, -1)
+    with pytest.raises(OSError, match="belongs to or can be written to by others"):
+        build.find()
+
+
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="needs descriptors with names")
+def test_what_was_checked_is_what_is_loaded(sources, tmp_path):
+    """A file that is put in its place after the check is not loaded; nor is a link followed."""
+    path = build.compiled()
+    name = build.verified(path)
+    (sources / "one.c").write_text("int one(void) { return 666; }")
+    os.replace(build.compiled(), path)
+    assert ctypes.CDLL(name).one() == 7
+    assert ctypes.CDLL(str(path)).one() == 666
+    target = tmp_path / "planted"
+    os.replace(path, target)
+    path.symlink_to(target)
+    with pytest.raises(OSError, match="symbolic links"):
+        build.verified(path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other folders")

@@ -115,8 +115,10 @@ def _decided() -> Kernels:
             return _TORCH
         kernels = C(path)
     except (OSError, RuntimeError, subprocess.SubprocessError) as reason:  # no home: RuntimeError
-        # only speed is lost, so only users who asked for C are warned
-        _log.log(logging.WARNING if wish == "1" else logging.INFO, "kernels: torch; %s", reason)
+        # only speed is lost, so only users who asked for C are warned, and those who can do
+        # something about it: others can write where the compiled file is kept
+        told = wish == "1" or "written to by others" in str(reason)
+        _log.log(logging.WARNING if told else logging.INFO, "kernels: torch; %s", reason)
         return _TORCH
     _log.info("kernels: C, from %s", path)
     return kernels

@@ -12,6 +12,7 @@ import platform
 import runpy
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -29,24 +30,81 @@ FLAGS = (
 
 
 def find() -> Path | None:
-    """Return the file compiled for this machine, from the wheel or from the cache folder."""
+    """Return the file compiled for this machine, from the wheel or from the cache folder.
+
+    A file that is not what was compiled (truncated by a full disk, say) counts as missing.
+    """
     name = f"kernels-{_key(FLAGS)}.so"
-    path = HERE / name if (HERE / name).exists() else _private_folder() / name
-    return path if path.exists() else None
+    if is_whole(HERE / name):
+        return HERE / name
+    path = _private_folder() / name
+    return path if is_whole(path) else None
 
 
 def compiled(flags: str = FLAGS) -> Path:
     """Return the file compiled with these flags in the cache folder; compile it if necessary."""
     folder, name = _private_folder(), f"kernels-{_key(flags)}.so"
     target = folder / name
-    if not target.exists():
+    if not is_whole(target):
         sources = sorted(map(str, HERE.glob("*.c")))
         with tempfile.TemporaryDirectory(dir=folder) as part:
             made = Path(part, name)
             command = [*_compiler(), *flags.split(), *_defines(), *sources, "-o", str(made), "-lm"]
             subprocess.run(command, check=True, capture_output=True, timeout=300)
-            os.replace(made, target)  # if two processes do this at once, both write the same
+            _publish(made, target)  # if two processes do this at once, both write the same
     return target
+
+
+def digest_file(path: Path) -> Path:
+    """Return where the digest of a compiled file is kept: beside it."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def is_whole(path: Path) -> bool:
+    """Tell whether a compiled file is there and is what was compiled."""
+    try:
+        return _digest(path.read_bytes()) == digest_file(path).read_text().strip()
+    except (OSError, ValueError):
+        return False
+
+
+def verified(path: Path) -> str:
+    """Return a name under which to load a compiled file: the very bytes that were checked.
+
+    What is loaded runs as the user, so only the user or root may own the file or write to it, and
+    it is opened once: nobody can put another in its place between the check and the loading. What
+    came with the wheel is trusted as much as this code, which lies beside it.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if path.parent != HERE and hasattr(os, "getuid") and not _is_safe(os.fstat(handle)):
+            raise OSError(f"{path} belongs to or can be written to by others; remove it")
+        with open(handle, "rb", closefd=False) as stream:
+            if _digest(stream.read()) != digest_file(path).read_text().strip():
+                raise OSError(f"{path} is damaged; remove it")
+    except BaseException:
+        os.close(handle)
+        raise
+    named = f"/proc/self/fd/{handle}"
+    if os.path.exists(named):
+        return named  # it stays open: the loader takes an equal name for the same library
+    os.close(handle)
+    return str(path)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _publish(made: Path, target: Path) -> None:
+    """Move a compiled file to its place, on the disk before anybody sees it; its digest first."""
+    digest = digest_file(made)
+    digest.write_text(_digest(made.read_bytes()))
+    for path in (digest, made):
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
+    os.replace(digest, digest_file(target))
+    os.replace(made, target)
 
 
 def in_background() -> None:
@@ -99,13 +157,29 @@ def cache_folder() -> Path:
 
 
 def _private_folder() -> Path:
-    """Return the cache folder, which nobody else may write to."""
+    """Return the cache folder, which nobody else may change, nor any folder it is in."""
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    state = folder.stat()
-    if hasattr(os, "getuid") and (state.st_uid != os.getuid() or state.st_mode & 0o022):
-        raise OSError(f"{folder} can be written to by others; only you may write to it")
+    folder = folder.resolve()
+    if hasattr(os, "getuid"):
+        if not _is_safe(folder.stat()):
+            raise OSError(f"{folder} can be written to by others; only you may write to it")
+        for parent in folder.parents:
+            state = parent.stat()
+            # in a sticky folder such as /tmp others cannot move what is yours
+            if not _is_safe(state, sticky=True):
+                raise OSError(
+                    f"{parent}, in which {folder} is, belongs to or can be written to by others; "
+                    f"run `chmod go-w {parent}`, or set XDG_CACHE_HOME to a folder of your own"
+                )
     return folder
+
+
+def _is_safe(state: os.stat_result, *, sticky: bool = False) -> bool:
+    """Tell whether only this user and root can change a file or folder."""
+    if state.st_uid not in (0, os.getuid()):
+        return False
+    return not state.st_mode & 0o022 or (sticky and bool(state.st_mode & stat.S_ISVTX))
 
 
 if __name__ == "__main__":

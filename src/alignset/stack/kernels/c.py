@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alignset.stack.kernels import constants
+from alignset.stack.kernels.build import verified
 from alignset.stack.kernels.constants import BETA_1, BETA_2, EPS, PIECES, ROWS, SLAB
 from alignset.stack.kernels.torch import Torch, refuse_second_derivative, row_loss
 from alignset.stack.threads import alone, share
@@ -40,7 +41,7 @@ class C(Torch):
     """The functions of one compiled file."""
 
     def __init__(self, path: Path) -> None:
-        self._library = ctypes.CDLL(str(path))
+        self._library = ctypes.CDLL(verified(path))
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function: tensors, arrays, tuples and lists of tensors as pointers."""
