@@ -27,7 +27,8 @@ def own_calls():
     frame, found = sys._getframe(2), []
     while frame is not None:
         name, module = frame.f_code.co_qualname, frame.f_globals.get("__name__", "")
-        if module.startswith("alignset.") and "<" not in name.replace("<locals>", ""):
+        how = module == "alignset.stack.wanted"  # in which thread, not what
+        if module.startswith("alignset.") and not how and "<" not in name.replace("<locals>", ""):
             found.append(f"{module.removeprefix('alignset.')}:{name}")
         frame = frame.f_back
     return found[::-1]
@@ -61,6 +62,8 @@ def told(title):
 def whole(walks):
     below = [c for c in walks["below"] if not c.endswith("<locals>.train")]
     loop = "engine.train:Training._run_stage"
+    if "engine.trainer:Trainer.train" in below:  # one thread: that of the caller
+        below = below[below.index("engine.trainer:Trainer.train") + 1 :]
     return [*walks["above"], "engine.trainer:Trainer.train", *below, loop]
 
 

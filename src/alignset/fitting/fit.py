@@ -79,8 +79,7 @@ def fit_table(
     >>> fitted.model.predict_proba(frame).shape
     (60, 2)
     """
-    settings, columns = settings or Settings(), choice.columns
-    method = name_of(method)
+    settings, columns, method = settings or Settings(), choice.columns, name_of(method)
     if columns.truth is None:
         raise ValueError("name the column of true labels with --truth; without one, see `plan`.")
     targets, design = read_targets(frame, columns), design_of(frame, columns)
