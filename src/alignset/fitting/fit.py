@@ -24,9 +24,9 @@ from alignset.model.evaluation import MIN_CELL, keep_evaluation, small_groups
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
 from alignset.review.waves import design_of
-from alignset.tables.columns import Choice
+from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
-from alignset.tables.preprocess import fit_preprocessing
+from alignset.tables.preprocess import Preprocessing, fit_preprocessing
 from alignset.tables.targets import Targets, check_review, read_targets
 
 
@@ -102,8 +102,6 @@ def fit_table(
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    if clf.recalibration_ is not None:
-        said += clf.recalibration_.told(clf.groups_.tolist())
     notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
     known = {
         **(about or {}),
@@ -112,21 +110,29 @@ def fit_table(
         "comparison": comparison,
         "notes": notes,
     }
-    model = Model(
-        predictor_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept,
+    return Fitted(_model(clf, prep, columns, plain(known), kept), comparison, notes)
+
+
+def _model(
+    clf: NoisyLabelClassifier, prep: Preprocessing, columns: Columns, known: Any, kept: Any
+) -> Model:
+    return Model(
+        predictor_of(clf), prep, clf.classes_, clf.groups_, columns, known, kept,
         recalibration=clf.recalibration_,
     )  # fmt: skip
-    return Fitted(model, comparison, notes)
 
 
 def _fit_quietly(
     clf: NoisyLabelClassifier, X: Any, targets: Targets
 ) -> tuple[NoisyLabelClassifier, list[str]]:
-    """Fit, and return the warnings as text instead of raising them."""
+    """Fit, and return as text what was warned of and which groups were recalibrated."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         fit_estimator(clf, X, targets)
-    return clf, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    said = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    if clf.recalibration_ is not None:
+        said += clf.recalibration_.told(clf.groups_.tolist())
+    return clf, said
 
 
 def _review_notes(targets: Targets, comparison: Comparison | None, reason: str | None) -> list[str]:
