@@ -61,8 +61,8 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     # networks of three epochs may be off in a group, and fit then says that it recalibrates it
     lines = [line for line in lines if "are recalibrated" not in line]
     assert re.fullmatch(
-        r"reviewed 60, worth \d+ for log loss, \d+ for AUROC, \d+ for AUEOC, \d+ for '\w+' found at "
-        r"0\.5: the observed labels of 90 other rows count too",
+        r"reviewed 60, worth \d+ for log loss, \d+ for AUROC, \d+ for AUEOC, \d+ for '\w+' "
+        r"found at 0\.5: the observed labels of 90 other rows count too",
         lines[13],
     )
     assert lines[2].split() == ["group", "reviewed", "wrong", "noise", "rate", "(95", "%)",
