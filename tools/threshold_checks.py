@@ -1,4 +1,4 @@
-"""Whether intervals hold at a threshold chosen on the same rows, and recalibration helps.
+"""Check that intervals hold at a threshold chosen on the same rows, and that recalibration helps.
 
 ``python tools/threshold_checks.py`` prints the numbers in docs/thresholds.md; 2 minutes on a core.
 """

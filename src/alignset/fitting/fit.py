@@ -24,9 +24,9 @@ from alignset.model.evaluation import MIN_CELL, Evaluation, keep_evaluation, sma
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
 from alignset.review.waves import design_of
-from alignset.tables.columns import Choice
+from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
-from alignset.tables.preprocess import fit_preprocessing
+from alignset.tables.preprocess import Preprocessing, fit_preprocessing
 from alignset.tables.targets import Targets, check_review, read_targets
 
 
@@ -107,11 +107,16 @@ def fit_table(
         "comparison": comparison,
         "notes": notes,
     }
-    model = Model(
-        predictor_of(clf), prep, clf.classes_, clf.groups_, columns, plain(known), kept,
+    return Fitted(_model(clf, prep, columns, plain(known), kept), comparison, notes)
+
+
+def _model(
+    clf: NoisyLabelClassifier, prep: Preprocessing, columns: Columns, known: Any, kept: Any
+) -> Model:
+    return Model(
+        predictor_of(clf), prep, clf.classes_, clf.groups_, columns, known, kept,
         recalibration=clf.recalibration_,
     )  # fmt: skip
-    return Fitted(model, comparison, notes)
 
 
 def _judge(
@@ -126,7 +131,7 @@ def _judge(
 def _fit_quietly(
     clf: NoisyLabelClassifier, X: Any, targets: Targets
 ) -> tuple[NoisyLabelClassifier, list[str]]:
-    """Fit, and return the warnings and what was recalibrated, as text."""
+    """Fit, and return as text what was warned of and which groups were recalibrated."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         fit_estimator(clf, X, targets)
