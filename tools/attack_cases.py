@@ -1,4 +1,4 @@
-"""The cases of ``attack_tables.py``: hostile tables, sheets, exports, names, numbers and options."""
+"""The cases of ``attack_tables.py``: hostile tables, sheets, exports, numbers and options."""
 
 from __future__ import annotations
 
@@ -62,8 +62,26 @@ def prepare(folder: Path) -> Shared:
 
 def fit(table: Path, out: Path) -> list[Any]:
     """Return the quickest fit."""
-    return ["fit", table, "--label", "obs", "--truth", "reviewed", "--group", "sex", "--id", "pid",
-            "--method", "observed_linear", "--folds", "2", "--jobs", "1", "--out", out]  # fmt: skip
+    return [
+        "fit",
+        table,
+        "--label",
+        "obs",
+        "--truth",
+        "reviewed",
+        "--group",
+        "sex",
+        "--id",
+        "pid",
+        "--method",
+        "observed_linear",
+        "--folds",
+        "2",
+        "--jobs",
+        "1",
+        "--out",
+        out,
+    ]
 
 
 # what must hold
@@ -89,7 +107,7 @@ def ids_survive(table: Path, out: Path) -> str | None:
 
 
 def drawn_from(table: Path, sheet: Path, n: int) -> str | None:
-    """A sheet has n rows of the table."""
+    """Say if a sheet does not have n rows of the table."""
     ids = pd.read_csv(sheet, dtype=str, keep_default_na=False)["pid"].tolist()
     if len(set(ids)) != n:
         return f"the sheet has {len(set(ids))} rows instead of {n}"
@@ -127,20 +145,38 @@ def text_tables(lines: list[str]) -> Iterator[tuple[str, str, bytes]]:
 
     yield put("empty", "")
     for name, text in {
-        "line break": "\n", "header": head, "header and break": head + "\n", "one row": "\n".join(lines[:2]),
-        "more fields": good + "1,2,3,4,5,6,7,8,9\n", "fewer fields": good + "1,2\n", "one field": good + "x\n",
-        "doubled name": good.replace("age", "sex", 1), "no name": good.replace("age", "", 1),
-        "spaces around names": good.replace(",", " , "), "old line ends": good.replace("\n", "\r"),
-        "windows line ends": good.replace("\n", "\r\n"), "blank lines": good + "\n" * 100_000,
-        "nul in a cell": good.replace(",f,", ",\0f,", 1), "nul in the header": good.replace("age", "a\0ge", 1),
-        "nuls only": "\0" * 1000, "quote left open": good.replace(",f,", ',"f,', 1),
-        "quote in the header": '"' + good, "quote closed later": good.replace(",f,", ',"f,', 2),
-        "quotes inside": good.replace(",f,", ',f"f,'), "cell of 131 073": good.replace(",f,", f",{'x' * 131_073},", 1),
-        "name of 131 073": good.replace("age", "a" * 131_073, 1), "cell of 10 MB": good.replace(",f,", f",{'x' * 10**7},", 1),
-        "quoted cell of 10 MB": good.replace(",f,", f',"{"x" * 10**7}",', 1), "tabs": good.replace(",", "\t"),
-        "pipes": good.replace(",", "|"), "semicolons": good.replace(",", ";"), "only commas": "," * 1000 + "\n" + "," * 1000,
-        "html": "<html><body>not found</body></html>", "json": json.dumps([{"a": 1}] * 9), "surrogates": good.replace("f", "\ud800"),
-    }.items():  # fmt: skip
+        "line break": "\n",
+        "header": head,
+        "header and break": head + "\n",
+        "one row": "\n".join(lines[:2]),
+        "more fields": good + "1,2,3,4,5,6,7,8,9\n",
+        "fewer fields": good + "1,2\n",
+        "one field": good + "x\n",
+        "doubled name": good.replace("age", "sex", 1),
+        "no name": good.replace("age", "", 1),
+        "spaces around names": good.replace(",", " , "),
+        "old line ends": good.replace("\n", "\r"),
+        "windows line ends": good.replace("\n", "\r\n"),
+        "blank lines": good + "\n" * 100_000,
+        "nul in a cell": good.replace(",f,", ",\0f,", 1),
+        "nul in the header": good.replace("age", "a\0ge", 1),
+        "nuls only": "\0" * 1000,
+        "quote left open": good.replace(",f,", ',"f,', 1),
+        "quote in the header": '"' + good,
+        "quote closed later": good.replace(",f,", ',"f,', 2),
+        "quotes inside": good.replace(",f,", ',f"f,'),
+        "cell of 131 073": good.replace(",f,", f",{'x' * 131_073},", 1),
+        "name of 131 073": good.replace("age", "a" * 131_073, 1),
+        "cell of 10 MB": good.replace(",f,", f",{'x' * 10**7},", 1),
+        "quoted cell of 10 MB": good.replace(",f,", f',"{"x" * 10**7}",', 1),
+        "tabs": good.replace(",", "\t"),
+        "pipes": good.replace(",", "|"),
+        "semicolons": good.replace(",", ";"),
+        "only commas": "," * 1000 + "\n" + "," * 1000,
+        "html": "<html><body>not found</body></html>",
+        "json": json.dumps([{"a": 1}] * 9),
+        "surrogates": good.replace("f", "\ud800"),
+    }.items():
         yield put(name, text)
     for encoding in (
         "utf-8-sig",
@@ -159,28 +195,64 @@ def text_tables(lines: list[str]) -> Iterator[tuple[str, str, bytes]]:
     names = ",".join([head, *(f"c{i}" for i in range(20_000))])
     yield put("20 000 columns", "\n".join([names, *wide]) + "\n")
     numbers = {
-        "5 000 digits": "9" * 5000, "1e308": "1e308", "1e-310": "1e-310", "inf": "inf", "-inf": "-inf", "1e999": "1e999",
-        "nan": "nan", "hex": "0x1F", "thousands": "1 000", "comma": '"1,5"', "underscore": "1_000", "arabic digits": "١٢٣",
-        "text": "old", "formula": "=1+1", "2**64": str(2**64), "quote": "'", "minus zero": "-0.0",
-    }  # fmt: skip
+        "5 000 digits": "9" * 5000,
+        "1e308": "1e308",
+        "1e-310": "1e-310",
+        "inf": "inf",
+        "-inf": "-inf",
+        "1e999": "1e999",
+        "nan": "nan",
+        "hex": "0x1F",
+        "thousands": "1 000",
+        "comma": '"1,5"',
+        "underscore": "1_000",
+        "arabic digits": "١٢٣",
+        "text": "old",
+        "formula": "=1+1",
+        "2**64": str(2**64),
+        "quote": "'",
+        "minus zero": "-0.0",
+    }
     for name, value in numbers.items():
         yield put(f"one number {name}", column(1, lambda i, old, v=value: v if i == 7 else old))
         yield put(f"every number {name}", column(1, lambda i, old, v=value: v))
     labels = {
-        "one class": lambda i, old: "1", "many classes": lambda i, old: str(i), "beyond 64 bits": lambda i, old: str(2**70 + int(old)),
-        "2**63": lambda i, old: str(2**63 + int(old)), "missing": lambda i, old: "" if i == 3 else old,
-        "mixed": lambda i, old: "yes" if i % 2 else old, "halves": lambda i, old: "0.5" if i == 3 else old,
-        "floats": lambda i, old: f"{old}.0", "booleans": lambda i, old: str(old == "1"), "5 000 digits": lambda i, old: old * 5000,
-        "padded": lambda i, old: f"0{old}", "inf": lambda i, old: "inf", "markup": lambda i, old: f"[/b{old}]",
-        "escape": lambda i, old: f"\x1b[3{old}m", "spaces": lambda i, old: f" {old}", "dates": lambda i, old: f"2020-01-0{1 + int(old)}",
-    }  # fmt: skip
+        "one class": lambda i, old: "1",
+        "many classes": lambda i, old: str(i),
+        "beyond 64 bits": lambda i, old: str(2**70 + int(old)),
+        "2**63": lambda i, old: str(2**63 + int(old)),
+        "missing": lambda i, old: "" if i == 3 else old,
+        "mixed": lambda i, old: "yes" if i % 2 else old,
+        "halves": lambda i, old: "0.5" if i == 3 else old,
+        "floats": lambda i, old: f"{old}.0",
+        "booleans": lambda i, old: str(old == "1"),
+        "5 000 digits": lambda i, old: old * 5000,
+        "padded": lambda i, old: f"0{old}",
+        "inf": lambda i, old: "inf",
+        "markup": lambda i, old: f"[/b{old}]",
+        "escape": lambda i, old: f"\x1b[3{old}m",
+        "spaces": lambda i, old: f" {old}",
+        "dates": lambda i, old: f"2020-01-0{1 + int(old)}",
+    }
     for name, change in labels.items():
         yield put(f"labels {name}", column(5, change))
     groups = {
-        "markup": "[/bold]", "open markup": "[red", "escape": "\x1b[31mred", "bell": "a\x07", "emoji": ":smile:", "long": "g" * 5000,
-        "right to left": "\u202eevil", "line break": '"a\nb"', "empty": "", "percent": "%s%n", "braces": "{0.__class__}",
-        "script": "<script>alert(1)</script>", "formula": "=cmd|' /C calc'!A0", "zero width": "a\u200b", "nul": "a\0b",
-    }  # fmt: skip
+        "markup": "[/bold]",
+        "open markup": "[red",
+        "escape": "\x1b[31mred",
+        "bell": "a\x07",
+        "emoji": ":smile:",
+        "long": "g" * 5000,
+        "right to left": "\u202eevil",
+        "line break": '"a\nb"',
+        "empty": "",
+        "percent": "%s%n",
+        "braces": "{0.__class__}",
+        "script": "<script>alert(1)</script>",
+        "formula": "=cmd|' /C calc'!A0",
+        "zero width": "a\u200b",
+        "nul": "a\0b",
+    }
     for name, value in groups.items():
         yield put(f"group {name}", column(2, lambda i, old, v=value: v if old == "f" else old))
     yield put("100 groups", column(2, lambda i, old: f"g{i}"))
@@ -197,18 +269,33 @@ def text_tables(lines: list[str]) -> Iterator[tuple[str, str, bytes]]:
         yield put(f"date {day}", column(3, lambda i, old, v=day: v if i == 2 else old))
         yield put(f"every date {day}", column(3, lambda i, old, v=day: v))
     ids = {
-        "doubled": lambda i, old: "7" if i < 2 else old, "missing": lambda i, old: "" if i == 3 else old,
-        "alike": lambda i, old: ("1", "1.0", " 1")[i] if i < 3 else old, "floats": lambda i, old: f"{int(old)}.0",
-        "formulas": lambda i, old: f"=A{i}", "escapes": lambda i, old: f"\x1b[{i}m", "long": lambda i, old: old * 1000,
-        "NA": lambda i, old: "NA" if i == 3 else old, "20 digits": lambda i, old: f"{10**20 + i}", "quotes": lambda i, old: f"'{i}",
-    }  # fmt: skip
+        "doubled": lambda i, old: "7" if i < 2 else old,
+        "missing": lambda i, old: "" if i == 3 else old,
+        "alike": lambda i, old: ("1", "1.0", " 1")[i] if i < 3 else old,
+        "floats": lambda i, old: f"{int(old)}.0",
+        "formulas": lambda i, old: f"=A{i}",
+        "escapes": lambda i, old: f"\x1b[{i}m",
+        "long": lambda i, old: old * 1000,
+        "NA": lambda i, old: "NA" if i == 3 else old,
+        "20 digits": lambda i, old: f"{10**20 + i}",
+        "quotes": lambda i, old: f"'{i}",
+    }
     for name, change in ids.items():
         yield put(f"ids {name}", column(0, change))
     for name, cells in {
-        "wave inf": "1,inf,0.5", "wave 1.5": "1,1.5,0.5", "wave 1e30": "1,1e30,0.5", "wave text": "1,x,0.5", "wave -1": "1,-1,0.5",
-        "probability 2": "1,1,2", "probability 0": "1,1,0", "probability nan": "1,1,nan", "probability text": "1,1,x",
-        "stratum missing": ",1,0.5", "nothing": ",,", "good": "1,1,0.5",
-    }.items():  # fmt: skip
+        "wave inf": "1,inf,0.5",
+        "wave 1.5": "1,1.5,0.5",
+        "wave 1e30": "1,1e30,0.5",
+        "wave text": "1,x,0.5",
+        "wave -1": "1,-1,0.5",
+        "probability 2": "1,1,2",
+        "probability 0": "1,1,0",
+        "probability nan": "1,1,nan",
+        "probability text": "1,1,x",
+        "stratum missing": ",1,0.5",
+        "nothing": ",,",
+        "good": "1,1,0.5",
+    }.items():
         drawn = [f"{row},{cells}" for row in body]
         yield put(f"design {name}", "\n".join([f"{head},stratum,wave,probability", *drawn]) + "\n")
 
@@ -251,17 +338,31 @@ def arrow_tables(lines: list[str]) -> Iterator[tuple[str, str, bytes]]:
     bad = pa.array(["ok"] * n).cast(pa.binary())
     bad = pa.Array.from_buffers(pa.string(), n, pa.array([b"\xff\xfe"] * n).buffers())
     extra = {
-        "list": pa.array([[1, 2]] * n), "struct": pa.array([{"a": 1}] * n), "map": pa.array([[("a", 1)]] * n, pa.map_(pa.string(), pa.int64())),
-        "binary": pa.array([b"\xff"] * n), "bad UTF-8": bad, "null": pa.nulls(n), "uint64": pa.array([2**64 - 1] * n, pa.uint64()),
-        "decimal": pa.array([1] * n, pa.decimal128(38, 3)), "duration": pa.array([5] * n, pa.duration("s")), "time": pa.array([5] * n, pa.time32("s")),
-        "far date": pa.array([10**6] * n, pa.date32()), "far timestamp": pa.array([2**62] * n, pa.timestamp("s")),
-        "dictionary": pa.array(["a", "b"] * (n // 2)).dictionary_encode(), "half floats": pa.array(np.ones(n, np.float16)), "nested list": pa.array([[[1]]] * n),
-        "empty list": pa.array([[]] * n, pa.list_(pa.int64())), "large text": pa.array(["a"] * n, pa.large_string()),
-    }  # fmt: skip
+        "list": pa.array([[1, 2]] * n),
+        "struct": pa.array([{"a": 1}] * n),
+        "map": pa.array([[("a", 1)]] * n, pa.map_(pa.string(), pa.int64())),
+        "binary": pa.array([b"\xff"] * n),
+        "bad UTF-8": bad,
+        "null": pa.nulls(n),
+        "uint64": pa.array([2**64 - 1] * n, pa.uint64()),
+        "decimal": pa.array([1] * n, pa.decimal128(38, 3)),
+        "duration": pa.array([5] * n, pa.duration("s")),
+        "time": pa.array([5] * n, pa.time32("s")),
+        "far date": pa.array([10**6] * n, pa.date32()),
+        "far timestamp": pa.array([2**62] * n, pa.timestamp("s")),
+        "dictionary": pa.array(["a", "b"] * (n // 2)).dictionary_encode(),
+        "half floats": pa.array(np.ones(n, np.float16)),
+        "nested list": pa.array([[[1]]] * n),
+        "empty list": pa.array([[]] * n, pa.list_(pa.int64())),
+        "large text": pa.array(["a"] * n, pa.large_string()),
+    }
     for name, values in extra.items():
         for place in ("more", "obs", "sex", "pid"):
-            table = good.append_column("more", values) if place == "more" else good.set_column(
-                good.column_names.index(place), place, values)  # fmt: skip
+            table = (
+                good.append_column("more", values)
+                if place == "more"
+                else good.set_column(good.column_names.index(place), place, values)
+            )
             for suffix in ("parquet", "feather") if place == "more" else ("parquet",):
                 with io.BytesIO() as out:
                     try:
@@ -299,7 +400,7 @@ def _bytes(write: Callable[..., Any], table: Any) -> bytes:
 
 
 def mutated(good: bytes, n: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """Yield copies with bytes replaced, removed, doubled or moved, mostly marks that mean something."""
+    """Yield copies with bytes replaced, removed or doubled, mostly marks that mean something."""
     rng = np.random.default_rng(seed)
     marks = [
         b",",
@@ -342,6 +443,8 @@ def table_cases(shared: Shared) -> Iterator[Callable[[Path], Case]]:
         for command in ("plan", "sample", "predict", "fit"):
             if command == "fit" and (" bit " in name or name.endswith((" as pid", " as sex"))):
                 continue  # read as by the others
+            if command == "fit" and name == "20 000 columns":
+                continue  # two minutes of training trees, with a progress bar
             yield partial(_table_case, shared, f"{kind} tables", name, file, content, command)
     for name, content in mutated(shared.table.read_bytes(), 60, 2):
         for command in ("sample", "predict"):
@@ -405,11 +508,30 @@ def text_sheets(shared: Shared) -> Iterator[tuple[str, str, bytes, dict[str, str
                 f"quote of row {at}, cell {where} closed in the next", text.replace("fine", 'fi"ne')
             )
     for column, value in [
-        ("wave", "inf"), ("wave", "1.5"), ("wave", "1e30"), ("wave", ""), ("wave", "x"), ("wave", "0"), ("wave", "9" * 5000),
-        ("probability", "0"), ("probability", "2"), ("probability", "nan"), ("probability", "-1"), ("probability", "1e-320"),
-        ("stratum", ""), ("stratum", "\x1b[31m"), ("pid", ""), ("pid", "nobody"), ("pid", "=1+1"), ("pid", "9" * 5000),
-        ("reviewed", "maybe"), ("reviewed", "\x1b[31m"), ("reviewed", "2"), ("reviewed", "1.0000001"), ("reviewed", "١"),
-    ]:  # fmt: skip
+        ("wave", "inf"),
+        ("wave", "1.5"),
+        ("wave", "1e30"),
+        ("wave", ""),
+        ("wave", "x"),
+        ("wave", "0"),
+        ("wave", "9" * 5000),
+        ("probability", "0"),
+        ("probability", "2"),
+        ("probability", "nan"),
+        ("probability", "-1"),
+        ("probability", "1e-320"),
+        ("stratum", ""),
+        ("stratum", "\x1b[31m"),
+        ("pid", ""),
+        ("pid", "nobody"),
+        ("pid", "=1+1"),
+        ("pid", "9" * 5000),
+        ("reviewed", "maybe"),
+        ("reviewed", "\x1b[31m"),
+        ("reviewed", "2"),
+        ("reviewed", "1.0000001"),
+        ("reviewed", "١"),
+    ]:
         cells = rows[4].split(",")
         cells[SHEET.split(",").index(column)] = value
         yield put(
@@ -444,7 +566,7 @@ def _moved(text: str) -> str:
 
 def exports(shared: Shared) -> Iterator[tuple[str, str, bytes, dict[str, str]]]:
     """Yield Label Studio exports of every other shape."""
-    rows, answers = sheet_rows(shared)
+    answers = sheet_rows(shared)[1]
     data = [
         {"row": i, "id_column": "pid", "stratum": "1", "wave": 1, "probability": 0.125}
         for i in answers
@@ -462,25 +584,62 @@ def exports(shared: Shared) -> Iterator[tuple[str, str, bytes, dict[str, str]]]:
     yield put("export", [full(d, [a]) for d, a in zip(data, told, strict=True)])
     yield put("short export", [{**d, "reviewed": a} for d, a in zip(data, told, strict=True)])
     for name, choices in {
-        "two choices": ["0", "1"], "number": [0], "list": [["0"]], "mapping": [{"a": 1}], "null": [None], "text": "0", "none": [], "true": [True],
-        "a number": 7, "a mapping": {"0": "1"}, "escape": ["\x1b[31m"],
-    }.items():  # fmt: skip
+        "two choices": ["0", "1"],
+        "number": [0],
+        "list": [["0"]],
+        "mapping": [{"a": 1}],
+        "null": [None],
+        "text": "0",
+        "none": [],
+        "true": [True],
+        "a number": 7,
+        "a mapping": {"0": "1"},
+        "escape": ["\x1b[31m"],
+    }.items():
         yield put(f"choices {name}", [full(data[0], choices)], {data[0]["row"]: "0"})
         yield put(f"short {name}", [{**data[0], "reviewed": choices}], {data[0]["row"]: "0"})
     for name, value in {
-        "list": [1], "mapping": {}, "null": None, "inf": float("inf"), "huge": 10**400, "text": "x", "true": True, "1.5": 1.5, "minus": -1
-    }.items():  # fmt: skip
+        "list": [1],
+        "mapping": {},
+        "null": None,
+        "inf": float("inf"),
+        "huge": 10**400,
+        "text": "x",
+        "true": True,
+        "1.5": 1.5,
+        "minus": -1,
+    }.items():
         for key in ("row", "id_column", "stratum", "wave", "probability"):
             tasks = [full({**d, key: value}, [a]) for d, a in zip(data[:3], told, strict=False)]
             yield put(f"{key} is {name}", tasks, dict(list(answers.items())[:3]))
     for name, text in {
-        "nothing": "", "null": "null", "number": "7", "mapping": "{}", "empty": "[]", "numbers": "[1, 2]", "deep": "[" * 100_000,
-        "deep mapping": '{"a":' * 50_000, "twice": '[{"row": "1", "row": "2"}]', "nan": "[NaN]", "half": '[{"data": {"row": ', "bytes": "\ufffe",
-        "annotations text": json.dumps([{"data": data[0], "annotations": "x"}]), "annotation null": json.dumps([{"data": data[0], "annotations": [None]}]),
-        "results text": json.dumps([{"data": data[0], "annotations": [{"result": ["x"]}]}]), "data list": json.dumps([{"data": [data[0]]}]),
-        "value text": json.dumps([{"data": data[0], "annotations": [{"result": [{"from_name": "reviewed", "value": "x"}]}]}]),
-        "two columns": json.dumps([data[0], {**data[1], "id_column": "row"}]), "10 million digits": "[" + "9" * 10**7 + "]",
-    }.items():  # fmt: skip
+        "nothing": "",
+        "null": "null",
+        "number": "7",
+        "mapping": "{}",
+        "empty": "[]",
+        "numbers": "[1, 2]",
+        "deep": "[" * 100_000,
+        "deep mapping": '{"a":' * 50_000,
+        "twice": '[{"row": "1", "row": "2"}]',
+        "nan": "[NaN]",
+        "half": '[{"data": {"row": ',
+        "bytes": "\ufffe",
+        "annotations text": json.dumps([{"data": data[0], "annotations": "x"}]),
+        "annotation null": json.dumps([{"data": data[0], "annotations": [None]}]),
+        "results text": json.dumps([{"data": data[0], "annotations": [{"result": ["x"]}]}]),
+        "data list": json.dumps([{"data": [data[0]]}]),
+        "value text": json.dumps(
+            [
+                {
+                    "data": data[0],
+                    "annotations": [{"result": [{"from_name": "reviewed", "value": "x"}]}],
+                }
+            ]
+        ),
+        "two columns": json.dumps([data[0], {**data[1], "id_column": "row"}]),
+        "10 million digits": "[" + "9" * 10**7 + "]",
+    }.items():
         yield put(name, text, {"nothing": "may be accepted"})
     whole = json.dumps([full(d, [a]) for d, a in zip(data, told, strict=True)]).encode()
     for name, content in mutated(whole, 30, 4):

@@ -146,8 +146,8 @@ def page(found: Found, seconds: float) -> str:
     lines = [
         "# Malformed tables, sheets and options",
         "",
-        "What `make attack` (`python tools/attack_tables.py --write`) found. Every case is a file or",
-        "an option made to break a command, and may only succeed or be refused in one line. *Faults*",
+        "What `make attack` (`python tools/attack_tables.py --write`) found. Every case is a file",
+        "or option made to break a command; it may only succeed or be refused in one line. *Faults*",
         "are tracebacks and exit code 70, *crashes* end by a signal, *slow* is over 10 seconds,",
         "*wrong* is a result that breaks the rule stated with the case (a review on another row, a",
         "row lost, an id changed), an escape code on the terminal, or an error of several lines.",

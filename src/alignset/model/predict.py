@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from alignset.model.fitted import Model
+from alignset.tables.files import check_plain
 from alignset.tables.preprocess import Matrix
 
 SHOWN = 3
@@ -52,6 +53,8 @@ def predict_table(model: Model, frame: pd.DataFrame) -> Predictions:
         out[columns.id] = frame[columns.id].to_numpy()
     told = {"prediction": model.classes[probability.argmax(1)]}
     told |= {f"p_{name}": probability[:, k] for k, name in enumerate(model.classes.tolist())}
+    if columns.label in frame:
+        check_plain(frame[columns.label])
     if columns.label in frame and not frame[columns.label].isna().any():
         told["label_confidence"] = model.label_confidence(frame, frame[columns.label])
     clash = next((name for name in out if name in told), None)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.tables.files import check_columns, check_plain
+from alignset.tables.files import check_columns, check_names, check_plain
 from alignset.tables.kinds import Kind, kind_of
 
 MIN_ROWS_FOR_ID = 20
@@ -115,7 +115,8 @@ def _check_parts(
     frame: pd.DataFrame, parts: Iterable[tuple[str | None, str]], others: Iterable[str]
 ) -> None:
     given = [(name, part) for name, part in parts if name is not None]
-    check_columns(frame, [*(name for name, _ in given), *others])
+    check_columns(frame, [name for name, _ in given])
+    check_names(others, [str(name) for name in frame.columns], "the table")
     seen: dict[str, str] = {}
     for name, part in given:
         if name in seen:
@@ -136,11 +137,12 @@ class _Levels:
     @classmethod
     def of(cls, values: pd.Series[Any]) -> _Levels:
         gaps = values.isna().to_numpy()
+        codes: NDArray[np.int64]
         if isinstance(values.dtype, np.dtype) and values.dtype.kind in "biuf":
-            found, codes = np.unique(values.to_numpy(), return_inverse=True)  # gaps are one
+            codes = np.unique(values.to_numpy(), return_inverse=True)[1]  # gaps are one
         else:
-            codes, found = pd.factorize(values.astype("object"), use_na_sentinel=False)
-        return cls(codes.astype(np.int64), len(found), gaps)
+            codes = pd.factorize(values.astype("object"), use_na_sentinel=False)[0]
+        return cls(codes, int(codes.max(initial=-1)) + 1, gaps)
 
 
 def _empty(name: str, levels: _Levels) -> str | None:
