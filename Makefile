@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo tutorial lint check test bench clean
+.PHONY: demo tutorial lint check test attack bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/tour.py
@@ -24,6 +24,10 @@ check: lint
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2
+
+# what must not break, attacked for minutes: outside `make test`
+attack: $(VENV)/.installed-dev
+	$(BIN)/python tools/attack_tables.py --write
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench.py

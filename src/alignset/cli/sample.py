@@ -35,7 +35,8 @@ from alignset.tables.files import check_output, read_table
 @ask.score_b_option
 @ask.threshold_option
 @ask.between_option
-@click.option("--floor", default=1, show_default=True, help="Minimum rows from each cell.")
+@click.option("--floor", type=click.IntRange(max=10**9), default=1, show_default=True,
+              help="Minimum rows from each cell.")  # fmt: skip
 @ask.out_option("Sheet: .csv or .tsv.")
 @ask.label_studio_option
 @ask.seed_option

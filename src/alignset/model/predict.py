@@ -9,6 +9,7 @@ import pandas as pd
 from alignset.evaluate import ThresholdChoice
 from alignset.model.fitted import Model
 from alignset.model.thresholds import class_code, decide, group_names
+from alignset.tables.files import check_plain
 from alignset.tables.preprocess import Matrix
 
 SHOWN = 3
@@ -70,6 +71,8 @@ def predict_table(
         chosen = ThresholdChoice("given", threshold, threshold, of_class=of_class)
     told = {"prediction": model.classes[decide(probability, chosen, groups)]}
     told |= {f"p_{name}": probability[:, k] for k, name in enumerate(model.classes.tolist())}
+    if columns.label in frame:
+        check_plain(frame[columns.label])
     if columns.label in frame and not frame[columns.label].isna().any():
         told["label_confidence"] = model.label_confidence(frame, frame[columns.label])
     clash = next((name for name in out if name in told), None)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from alignset.rows.percent import percent as rounded
+
 if TYPE_CHECKING:
-    from alignset.rows.percent import percent as rounded
-from alignset.review.verdict import ReviewVerdict
+    from alignset.review.verdict import ReviewVerdict
 
 WAYS = {"observed": "on observed labels", "reviewed": "on reviewed rows", "corrected": "corrected"}
 """How a score was measured -> what the reader is told."""

@@ -47,7 +47,7 @@ def read_waves(table: pd.DataFrame) -> Floats:
 
 
 def _check_waves(wave: Floats) -> None:
-    if not ((wave % 1 == 0) & (wave >= 1) & (wave <= MAX_WAVE)).all():
+    if not ((wave == np.floor(wave)) & (wave >= 1) & (wave <= MAX_WAVE)).all():
         raise ValueError(
             f"column {WAVE!r} must hold the numbers of review sheets, 1, 2, ..., {MAX_WAVE}; leave "
             "it as `alignset join` wrote it."

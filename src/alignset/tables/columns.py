@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from alignset.tables.files import check_columns, check_plain
-from alignset.tables.kinds import Kind, as_levels, kind_of
+from alignset.tables.files import check_columns, check_names, check_plain
+from alignset.tables.kinds import Kind, kind_of
 
 MIN_ROWS_FOR_ID = 20
 """With fewer rows, all values may differ by chance."""
@@ -91,12 +92,15 @@ def choose_columns(
     taken = {name for name, part in parts if part != "group"} | {*ignore, *sheet}
     kinds: dict[str, Kind] = {}
     notes: list[str] = []
+    labels = [_Known.of(frame, each) for each in (label, truth) if each is not None]
     for name in (str(c) for c in frame.columns if c not in taken):
-        check_plain(frame[name])
-        note = _empty(frame[name])
+        values = frame[name]
+        check_plain(values)
+        levels = _Levels.of(values)
+        note = _empty(name, levels)
         if note is None:
-            kind: Kind = "category" if name in categorical else kind_of(frame[name])
-            note = None if name in allow_leak else _check_leak(frame, name, kind, label, truth)
+            kind: Kind = "category" if name in categorical else kind_of(values)
+            note = None if name in allow_leak else _check_leak(values, levels, kind, labels, truth)
         if note is None:
             kinds[name] = kind
         else:
@@ -111,7 +115,8 @@ def _check_parts(
     frame: pd.DataFrame, parts: Iterable[tuple[str | None, str]], others: Iterable[str]
 ) -> None:
     given = [(name, part) for name, part in parts if name is not None]
-    check_columns(frame, [*(name for name, _ in given), *others])
+    check_columns(frame, [name for name, _ in given])
+    check_names(others, [str(name) for name in frame.columns], "the table")
     seen: dict[str, str] = {}
     for name, part in given:
         if name in seen:
@@ -121,52 +126,92 @@ def _check_parts(
         seen[name] = part
 
 
-def _empty(values: pd.Series[Any]) -> str | None:
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """The values of a column as codes; gaps are one of them."""
+
+    codes: NDArray[np.int64]
+    count: int
+    gaps: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, values: pd.Series[Any]) -> _Levels:
+        gaps = values.isna().to_numpy()
+        codes: NDArray[np.int64]
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "biuf":
+            codes = np.unique(values.to_numpy(), return_inverse=True)[1]  # gaps are one
+        else:
+            codes = pd.factorize(values.astype("object"), use_na_sentinel=False)[0]
+        return cls(codes, int(codes.max(initial=-1)) + 1, gaps)
+
+
+def _empty(name: str, levels: _Levels) -> str | None:
     """Say why there is nothing to learn from a column; None if there is."""
-    if values.isna().all():
-        return f"{values.name!r} is missing in every row and was left out."
-    if not values.isna().any() and values.nunique() == 1:
-        return f"{values.name!r} is the same in every row and was left out."
+    if levels.gaps.all():
+        return f"{name!r} is missing in every row and was left out."
+    if levels.count == 1:
+        return f"{name!r} is the same in every row and was left out."
     return None
 
 
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """A label column, where it is filled in: what a feature must not repeat."""
+
+    name: str
+    rows: NDArray[np.bool_]  # where it is known
+    codes: NDArray[np.int64]  # of those rows
+    n_levels: int
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, name: str) -> _Known:
+        rows = frame[name].notna().to_numpy()
+        levels = _Levels.of(frame[name][rows])
+        return cls(name, rows, levels.codes, levels.count)
+
+    def repeated_by(self, levels: _Levels) -> bool:
+        """Return whether a column is one-to-one with it wherever it is known."""
+        most = int(self.rows.sum())
+        if most < MIN_REVIEWED_FOR_LEAK or not 1 < self.n_levels <= most // 2:
+            return False
+        if levels.count - levels.gaps.any() > most // 2:
+            return False
+        codes = levels.codes[self.rows]
+        pairs = len(np.unique(codes * self.n_levels + self.codes))
+        return pairs == len(np.unique(codes)) == self.n_levels
+
+
 def _check_leak(
-    frame: pd.DataFrame, name: str, kind: Kind, label: str, truth: str | None
+    values: pd.Series[Any],
+    levels: _Levels,
+    kind: Kind,
+    labels: Sequence[_Known],
+    truth: str | None,
 ) -> str | None:
     """Refuse a copy of a label; say if a column is an identifier; None if it is neither."""
+    name, gaps = values.name, levels.gaps
     remedy = f"pass --ignore {name}, or --allow-leak {name} if it will be known at prediction"
-    for other in (label, truth):
-        if other is not None and _same(frame, name, other):
+    for label in labels:
+        if label.repeated_by(levels):
             raise ValueError(
-                f"column {name!r} repeats the label column {other!r}, so a model would "
+                f"column {name!r} repeats the label column {label.name!r}, so a model would "
                 f"learn nothing else; {remedy}."
             )
-    if truth is not None:
-        filled, reviewed = frame[name].notna(), frame[truth].notna()
-        if 0 < reviewed.sum() < len(frame) and (filled == reviewed).all():
+        mixed = label.name == truth and label.rows.any() and not label.rows.all()
+        if mixed and (gaps != label.rows).all():
             raise ValueError(
                 f"column {name!r} is filled in exactly where {truth!r} is, so it comes from the "
                 f"review; {remedy}."
             )
-    values = frame[name].dropna()
-    differs = len(values) == len(frame) >= MIN_ROWS_FOR_ID and values.nunique() == len(values)
-    if differs and (kind == "category" or (kind == "number" and _whole(values))):
+    n = len(values)
+    if n < MIN_ROWS_FOR_ID or gaps.any() or levels.count < n:
+        return None
+    if kind == "category" or (kind == "number" and _whole(values)):
         return (
             f"{name!r} is different in every row, like an identifier, and was left out; name it "
             f"with --id {name}, or keep it with --allow-leak {name}."
         )
     return None
-
-
-def _same(frame: pd.DataFrame, name: str, label: str) -> bool:
-    """Return whether two columns are one-to-one wherever the label is known."""
-    known = frame[label].notna().to_numpy()
-    if known.sum() < MIN_REVIEWED_FOR_LEAK or frame[name].nunique() > known.sum() // 2:
-        return False
-    pairs = pd.DataFrame({"x": as_levels(frame[name][known]), "y": as_levels(frame[label][known])})
-    distinct = pairs.drop_duplicates()
-    levels = distinct["x"].nunique(dropna=False), distinct["y"].nunique(dropna=False)
-    return len(distinct) == levels[0] == levels[1] > 1
 
 
 def _whole(values: pd.Series[Any]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype, union_categoricals
 
@@ -112,13 +113,14 @@ def read_delimited(
 
     Columns in ``as_text``, and whole numbers that begin with 0, are kept as written.
     """
-    padded = look_through(path, layout.encodings[0], layout.separator, len(layout.names))
+    at = look_through(path, layout.encodings[0], layout.separator, len(layout.names))
+    zeros = {name for position, name in enumerate(layout.names) if position in at}
     for encoding in layout.encodings:
         options = {"sep": layout.separator, "decimal": layout.decimal, "encoding": encoding}
         try:
             if as_text is True:
                 return _join(_as_written(path, columns, **options))
-            return _read(path, columns, set(as_text or ()), padded, options)
+            return _read(path, columns, set(as_text or ()), zeros, options)
         except UnicodeDecodeError:
             continue
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
@@ -127,13 +129,17 @@ def read_delimited(
 
 
 def _read(
-    path: Path, columns: list[str] | None, as_text: set[str], padded: bool, options: dict[str, Any]
+    path: Path,
+    columns: list[str] | None,
+    as_text: set[str],
+    zeros: set[str],
+    options: dict[str, Any],
 ) -> pd.DataFrame:
     pieces = _pieces(path, **options, usecols=columns)
     names = [str(name) for name in pieces[0].columns]
     # numbers in one piece and text in another: keep every cell as written
     confused = [n for n in names if len(pieces) > 1 and _kinds(pieces, n) > 1]
-    numbers = [n for n in names if padded and _are_whole(pieces, n)]
+    numbers = [n for n in names if n in zeros and _are_whole(pieces, n)]
     if confused or numbers:
         written = _pieces(path, **options, usecols=[*confused, *numbers], dtype="str")
         keep = [*confused, *(n for n in numbers if _are_padded(written, n))]
@@ -157,17 +163,29 @@ def _as_written(path: Path, columns: list[str] | None, **options: Any) -> list[p
 def _replace(pieces: list[pd.DataFrame], others: list[pd.DataFrame], names: list[str]) -> None:
     for piece, other in zip(pieces, others, strict=True):
         for name in names:
-            piece[name] = other[name]
+            piece[name] = other[name].array
 
 
 def _are_whole(pieces: list[pd.DataFrame], name: str) -> bool:
     """Tell whether a column was read as whole numbers, with or without gaps."""
-    return all(_kind(p[name]) != "text" and not (p[name].dropna() % 1 != 0).any() for p in pieces)
+    for values in (piece[name] for piece in pieces):
+        if not isinstance(values.dtype, np.dtype) or values.dtype.kind not in "iuf":
+            return False
+        if values.dtype.kind == "f":
+            numbers = values.to_numpy()
+            with np.errstate(invalid="ignore"):
+                if not (np.isnan(numbers) | (numbers % 1 == 0)).all():
+                    return False
+    return True
 
 
 def _are_padded(written: list[pd.DataFrame], name: str) -> bool:
     """Tell whether whole numbers are written with zeros before them, as codes and ids are."""
-    cells = [piece[name].dropna().str.strip() for piece in written]
+    parts = [piece[name].dropna() for piece in written]
+    # plain Python first: it is quick where there are thousands of columns
+    if not any(cell.lstrip()[:1] == "0" and cell.strip() != "0" for p in parts for cell in p):
+        return False
+    cells = [part.str.strip() for part in parts]
     digits = all(cell.str.fullmatch("[0-9]+").all() for cell in cells)
     return digits and any(cell.str.fullmatch("0[0-9]+").any() for cell in cells)
 

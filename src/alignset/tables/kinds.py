@@ -17,6 +17,8 @@ MOSTLY_NUMBERS = 0.5
 MANY_NUMBERS = 20
 """... if it has more distinct numbers than this; otherwise they are codes."""
 
+FINITE = "finite numbers, or nothing if the value is missing"
+TRUE_OR_FALSE = "true or false, or nothing if the value is missing"
 _DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -29,6 +31,8 @@ def kind_of(values: pd.Series[Any]) -> Kind:
     >>> [kind_of(pd.Series(v)) for v in ([1, 2.5], [True, None], ["2020-01-31"], ["f", "m"])]
     ['number', 'boolean', 'date', 'category']
     """
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "biuf":
+        return "boolean" if values.dtype.kind == "b" else "number"
     present = values.dropna()
     if isinstance(present.dtype, pd.CategoricalDtype):
         present = present.astype(present.cat.categories.dtype)
@@ -70,6 +74,10 @@ def as_numbers(
     if kind == "date":
         days = _as_dates(values, first_row) - np.datetime64(origin or "1970-01-01", "us")
         return np.asarray(days / np.timedelta64(1, "D"))
+    if kind == "number" and isinstance(values.dtype, np.dtype) and values.dtype.kind in "iuf":
+        numbers = values.to_numpy(np.float64, copy=True)  # as below, in a tenth of the time
+        _refuse(values, np.isinf(numbers), first_row, FINITE)
+        return numbers
     missing = np.asarray(values.isna(), dtype=bool)
     if kind == "boolean":
         text = values.astype("str").str.strip().str.lower()
@@ -80,8 +88,7 @@ def as_numbers(
     wrong = (np.isnan(numbers) & ~missing) | np.isinf(numbers)
     if kind == "boolean":
         wrong |= ~missing & ~np.isin(numbers, (0.0, 1.0))
-    accepted = "true or false" if kind == "boolean" else "finite numbers"
-    _refuse(values, wrong, first_row, f"{accepted}, or nothing if the value is missing")
+    _refuse(values, wrong, first_row, TRUE_OR_FALSE if kind == "boolean" else FINITE)
     return numbers
 
 

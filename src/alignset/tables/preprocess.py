@@ -12,7 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from alignset.rows.features import LARGEST, LARGEST_SINGLE, SMALLEST, units_of
-from alignset.tables.files import check_names
+from alignset.tables.files import check_names, check_plain
 from alignset.tables.kinds import Kind, as_levels, as_numbers
 
 MAX_LEVELS = 40
@@ -90,6 +90,8 @@ class Preprocessing:
                 f"this model needs a DataFrame with named columns, got {type(frame).__name__}."
             )
         check_names(self.columns, [str(c) for c in frame.columns], "the table")
+        for name in self.columns:
+            check_plain(frame[name])
         values = [as_numbers(frame[c.name], c.kind, c.origin, first_row) for c in self.numbers]
         gaps = [np.isnan(v) for v in values]
         blocks = [

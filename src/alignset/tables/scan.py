@@ -47,33 +47,42 @@ def check_unpacked(path: Path) -> None:
             _check_size(path, size, raw)
 
 
-def look_through(path: Path, encoding: str, separator: str, n_columns: int) -> bool:
-    """Refuse text that cannot be a table; return whether any cell looks like 007.
+def look_through(path: Path, encoding: str, separator: str, n_columns: int) -> set[int]:
+    """Refuse text that cannot be a table; return the columns with cells that look like 007.
 
     Refused are a line or a cell that is too long, a file that unpacks to far too much, and a
     quotation mark that opens in one row and closes in another: the rows between would be lost.
+    Where there are quotation marks, any column may hold such a cell.
     """
-    padded, quoted, longest, run, size, tail = False, False, 0, 0, 0, "\n"
-    zeros = re.compile(rf'[\r\n"{separator}] *[-+]?0[0-9]')
+    padded: set[int] = set()
+    quoted, longest, size, rest = False, 0, 0, ""
     with progress_bar() as advance, open_unpacked(path) as (stream, raw):
         text = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
         while block := text.read(BLOCK):
             size += len(block)
             _check_size(path, size, raw)
             quoted = quoted or '"' in block
-            padded = padded or zeros.search(tail + block) is not None
-            first, *others = map(len, block.split("\n"))
-            longest = max(longest, run + first, *others, 0)
-            run, tail = others[-1] if others else run + first, block[-64:]
+            lines, mark, rest = (rest + block).rpartition("\n")
+            longest = max(longest, len(rest), *map(len, lines.split("\n")))
             if longest > MAX_LINE:
                 raise ValueError(f"{path} has a line of more than {MAX_LINE} characters.")
+            if not quoted:
+                _add_padded(padded, lines + mark, separator)
             advance(f"checking {path.name}", raw.tell(), path.stat().st_size)
+        _add_padded(padded, rest, separator)
         text.detach()
     if quoted or longest > MAX_CELL:
         with open_unpacked(path) as (stream, _):
             text = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
             _check_records(path, text, separator, n_columns)
-    return padded
+    return set(range(n_columns)) if quoted else padded
+
+
+def _add_padded(padded: set[int], lines: str, separator: str) -> None:
+    """Add the columns of lines with a cell that begins with a zero and another digit."""
+    for found in re.finditer(rf"(?:^|[\r\n{separator}]) *[-+]?0[0-9]", lines):
+        begins = max(lines.rfind(mark, 0, found.start() + 1) for mark in "\r\n") + 1
+        padded.add(lines.count(separator, begins, found.end()))
 
 
 def read_header(path: Path, text: Iterable[str], separator: str) -> list[str]:

@@ -1,0 +1,201 @@
+"""Attack the commands that read a user's files, and count what did not end as it should.
+
+Every case is a malformed or hostile table, sheet or option, made from a seed. A case runs in a
+process of its own, forked from one that has imported alignset, under a time limit. It may succeed,
+or be refused with exit code 1 or 2 and one line; counted are
+
+* faults: a traceback, or exit code 70, which says that alignset failed where it should not;
+* crashes: the process ended by a signal;
+* slow: over 10 seconds;
+* wrong: success, but the answer breaks a rule that the case states (a review on another row, a
+  lost row, an id that changed), an escape code on standard output, or a message of several lines.
+
+    python tools/attack_tables.py --write   # prints the table, and writes docs/hardening/tables.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from attack_cases import Case, every_case, prepare
+
+PAGE = Path(__file__).parent.parent / "docs" / "hardening" / "tables.md"
+LIMIT, SLOW = 60.0, 10.0
+REFUSED = (0, 1, 2)
+KINDS = ("cases", "accepted", "refused", "faults", "crashes", "slow", "wrong")
+
+
+@dataclass
+class Found:
+    """What a campaign found."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    stories: list[str] = field(default_factory=list)
+    slowest: float = 0.0
+
+    def add(self, case: Case, code: int, seconds: float, wrong: str | None, said: str) -> None:
+        """Count a case, and keep what to tell about one that went wrong."""
+        kinds = ["cases", "accepted" if code == 0 else "refused"]
+        kinds += ["crashes"] * (code < 0 and seconds < LIMIT) + ["slow"] * (seconds > SLOW)
+        kinds += ["faults"] * (code > 2) + ["wrong"] * bool(wrong)
+        if code not in REFUSED:
+            kinds.remove("refused")
+        self.slowest = max(self.slowest, seconds)
+        self.counts.setdefault(case.area, Counter()).update(kinds)
+        if set(kinds) - {"cases", "accepted", "refused"}:
+            last = said.strip().splitlines()[-1:] or [""]
+            self.stories.append(f"{case.area}: {case.name}: {kinds[-1]} {wrong or ''} {last[0]}")
+
+
+def run_case(case: Case, folder: Path) -> tuple[int, float, str, str]:
+    """Run a case in a forked process: its exit code, seconds, standard output and error."""
+    out, err = folder / "out.txt", folder / "err.txt"
+    begun = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        _become(case, out, err)
+    code = _wait(child, begun)
+    seconds = time.monotonic() - begun
+    texts = (path.read_text(encoding="utf-8", errors="replace") for path in (out, err))
+    return code, seconds, *texts
+
+
+def _become(case: Case, out: Path, err: Path) -> None:
+    """Run a case in this process, which ends here."""
+    code = 99
+    try:
+        for path, number in ((out, 1), (err, 2)):
+            os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), number)
+        from alignset.cli import main
+
+        code = main([str(word) for word in case.argv])
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _wait(child: int, begun: float) -> int:
+    """Wait for a process; kill it at the limit. Negative codes are signals."""
+    while time.monotonic() - begun < LIMIT:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def judge(case: Case, code: int, out: str, err: str) -> str | None:
+    """Say what is wrong with how a case ended; None if nothing is."""
+    if "Traceback" in err:
+        return "traceback"
+    if "\x1b" in out + err or "\x07" in out + err:
+        return "an escape code reached the terminal"
+    if code == 1 and len(err.strip().splitlines()) != 1:
+        return f"{len(err.splitlines())} lines of error"
+    if code == 0 and case.check is not None:
+        try:
+            return case.check()
+        except Exception as error:
+            return f"the result cannot be checked: {error!r}"
+    return None
+
+
+def attack(
+    cases: Iterator[Callable[[Path], Case]], say: Callable[[str], None], *, every: bool = False
+) -> Found:
+    """Run every case, and say what went wrong; or how each ended, if ``every`` is set."""
+    found = Found()
+    for number, make in enumerate(cases):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            case = make(folder)
+            code, seconds, out, err = run_case(case, folder)
+            stories = len(found.stories)
+            found.add(case, code, seconds, judge(case, code, out, err), err)
+            for story in found.stories[stories:]:
+                say(f"{number}: {story}")
+            if every:
+                say(f"{number}: {case.area}: {case.name}: {code} {err.strip()[-160:]}")
+    return found
+
+
+def page(found: Found, seconds: float) -> str:
+    """Write what was found as a page."""
+    areas = sorted(found.counts)
+    rows = [(area, *(found.counts[area][kind] for kind in KINDS)) for area in areas]
+    total = Counter[str]()
+    for area in areas:
+        total.update(found.counts[area])
+    rows.append(("**all**", *(total[kind] for kind in KINDS)))
+    lines = [
+        "# Malformed tables, sheets and options",
+        "",
+        "What `make attack` (`python tools/attack_tables.py --write`) found. Every case is a file",
+        "or option made to break a command; it may only succeed or be refused in one line. *Faults*",
+        "are tracebacks and exit code 70, *crashes* end by a signal, *slow* is over 10 seconds,",
+        "*wrong* is a result that breaks the rule stated with the case (a review on another row, a",
+        "row lost, an id changed), an escape code on the terminal, or an error of several lines.",
+        "",
+        "| area | " + " | ".join(KINDS) + " |",
+        "|---|" + "---:|" * len(KINDS),
+        *("| " + " | ".join(map(str, row)) + " |" for row in rows),
+        "",
+        f"{total['cases']} cases in {seconds:.0f} s on one core; the slowest took "
+        f"{found.slowest:.1f} s.",
+        "",
+        "## Limits",
+        "",
+        "| what | at most |",
+        "|---|---|",
+        "| characters of a cell or a name in CSV and TSV | 131 072 |",
+        "| characters of a line | 67 108 864 |",
+        "| what a .gz file unpacks to | 1 GiB, or 200 times its size if that is more |",
+        "| whole numbers as labels | 64 bits |",
+        "| classes, groups | 20, 50 |",
+        "| number of a wave | 1 000 000 |",
+        "| largest value of a column | 1e305; at least 1e-300 |",
+        "| distance from the training mean in `predict` | 1e18 standard deviations |",
+        "| rows of a level for its name to be stored | at least 5 |",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run the campaign; exit with 1 if anything went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--write", action="store_true", help="write docs/hardening/tables.md")
+    parser.add_argument("--only", default="", help="areas or names that contain this")
+    parser.add_argument("--every", action="store_true", help="say how every case ended")
+    options = parser.parse_args()
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as name:
+        shared = prepare(Path(name))
+        chosen = every_case(shared, options.only)
+        found = attack(chosen, lambda text: print(text, flush=True), every=options.every)
+    text = page(found, time.monotonic() - begun)
+    print(text)
+    if options.write:
+        PAGE.parent.mkdir(exist_ok=True)
+        PAGE.write_text(text, encoding="utf-8")
+    return int(bool(found.stories))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
