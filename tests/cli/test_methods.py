@@ -15,7 +15,7 @@ def run(capsys, *argv):
 
 
 NAMED = ["blend", "observed", "reviewed", "both", "recalibrated", "shrunk", "surrogate",
-         "linear", "trees"]  # fmt: skip
+         "rates", "linear", "trees"]  # fmt: skip
 
 
 def test_methods_lists_every_method(capsys):

@@ -101,8 +101,8 @@ def _counted(rows: Part) -> Weights:
 def share_reviewed(rows: Part, cell: NDArray[np.int64]) -> Weights:
     """Return the share of its cell that was reviewed, for each row (n,)."""
     size = rows.weights
-    share = np.bincount(cell, size * rows.reviewed) / np.bincount(cell, size)
-    return np.asarray(share[cell])
+    reviewed, whole = np.bincount(cell, size * rows.reviewed), np.bincount(cell, size)
+    return np.asarray(reviewed[cell] / whole[cell])
 
 
 def _estimated(rows: Part) -> Weights:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from alignset.methods.space import check_space
+from alignset.methods.space import accepts, check_space, refusal
 from alignset.study.methods import build_range, describe_space, method_classes
 from alignset.study.protocol import Protocol, read_protocol
 from alignset.study.recipe import NoiseSpec, RangeSpec, ReviewSpec, Spec, Whole
@@ -305,11 +305,12 @@ def _check(experiment: Experiment) -> None:
 def _check_values(experiment: Experiment, dataset: str, name: str, class_name: str) -> None:
     """Refuse values that a method does not accept, such as a negative learning rate."""
     limits = method_classes()[class_name].all_limits()
-    spaces = [{k: build_range(v) for k, v in experiment.ranges(dataset, name).items()}]
-    given = [{**experiment.config, **setting.config} for setting in experiment.settings]
-    spaces += [{key: [value] for key, value in config.items()} for config in given]
-    for space in spaces:
-        try:
-            check_space(space, limits)
-        except ValueError as error:
-            raise ValueError(f"{experiment.file}: {name!r} on {dataset!r}: {error}") from None
+    ranges = experiment.ranges(dataset, name).items()
+    try:
+        check_space({key: build_range(values) for key, values in ranges}, limits)
+        for config in (experiment.config, *(setting.config for setting in experiment.settings)):
+            for key, value in config.items():
+                if not accepts(limits.get(key, "(-inf, inf)"), value):
+                    raise refusal(key, limits.get(key, "(-inf, inf)"), value)
+    except ValueError as error:
+        raise ValueError(f"{experiment.file}: {name!r} on {dataset!r}: {error}") from None
