@@ -11,8 +11,8 @@ else. "met" is the share of reviews whose interval is at most as wide as promise
 once; "coverage" that of intervals that have the truth.
 
 A plan from a guess (the share of wrong labels of each observed label, in the group where it is
-largest) is made for 10 tables, and followed in 50 others each. One from a first wave is made for 50
-tables, whose remaining rows are then reviewed 10 times.
+largest) is made for 10 tables, and followed in 50 others each. One from a first wave is made for
+250 tables, whose remaining rows are then reviewed twice.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from alignset.review.strata import review_chance
 from alignset.review.waves import read_design
 
 OUT, SHEETS = DOCS / "evaluation/plan.csv", DOCS / "evaluation/sheets.csv"
-PLANS, PLANS_AFTER_WAVE = 10, 50
+PLANS, PLANS_AFTER_WAVE = 10, 250
 """Plans made from a guess, and after a first wave."""
 
 
@@ -74,14 +74,14 @@ TARGETS = (
         "TPR, between groups", Aim("tpr", "score", threshold=0.3, between=("0", "1")), 0.12
     ),
     Target("AUROC, between scores", Aim("auroc", "score", "other"), 0.025, grouped=False),
-    Target("noise rate, first wave", Aim("wrong", "score"), 0.03, first=100),
+    Target("noise rate, first wave", Aim("wrong", "score"), 0.03, first=100, draws=20),
     Target(
         "AUROC, first wave", Aim("auroc", "score"), 0.03, "nhanes", grouped=False, first=150,
-        draws=40,
+        draws=20,
     ),
     Target(
         "TPR of each group, first wave", Aim("tpr", "score", threshold=0.3), 0.10, first=150,
-        draws=40,
+        draws=20,
     ),
 )  # fmt: skip
 
