@@ -15,7 +15,7 @@ import pandas as pd
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import predictor_of
 from alignset.estimator.names import name_of, needs_unreviewed
-from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
+from alignset.evaluate.noise_rate import ReviewDesign
 from alignset.fitting.compare import Comparison, can_compare, compare
 from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
 from alignset.fitting.plain import PLAIN_LEARNERS
@@ -23,11 +23,13 @@ from alignset.learners import Blend
 from alignset.model.evaluation import MIN_CELL, Evaluation, keep_evaluation, small_groups
 from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
+from alignset.review.aim import AimRows
+from alignset.review.measured import review_noise_rates
 from alignset.review.waves import design_of
 from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
 from alignset.tables.preprocess import Preprocessing, fit_preprocessing
-from alignset.tables.targets import Targets, check_review, read_targets
+from alignset.tables.targets import Cells, Targets, check_review, read_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,10 +179,10 @@ def _noise_rates(
     The modelled rate adds, for the unreviewed rows, how much more a model doubts them than
     reviewed ones, neither of which it was trained on.
     """
-    names = targets.group_names.tolist()
-    wrong = targets.labels.y_seen != targets.labels.y_true
+    labels = targets.labels
+    cells = Cells(targets.group_names, labels.classes, targets.group, labels.y_seen)
     told = {}
-    for g, found in enumerate(noise_rates(targets.group, names, wrong, targets.reviewed, design)):
+    for g, found in enumerate(review_noise_rates(AimRows(cells, labels.y_true, ()), design)):
         known = asdict(found)
         unseen = 1 - found.reviewed / found.rows
         shift = math.nan if more_doubt is None else unseen * more_doubt[g]
