@@ -6,7 +6,7 @@ import pytest
 
 from alignset.cli import main
 from alignset.estimator import NoisyLabelClassifier
-from alignset.estimator.as_model import network_of
+from alignset.estimator.as_model import predictor_of
 from alignset.model.fitted import Model
 from alignset.model.folder import save_model
 from alignset.tables.columns import Columns
@@ -42,7 +42,7 @@ def folder(tmp_path_factory, frame):
     y_true = [None if pd.isna(v) else v for v in frame["reviewed"]]
     clf.fit(reading.transform(frame), frame["told"], y_true=y_true, groups=frame["sex"])
     columns = Columns("told", ("age", "sex"), "reviewed", ("sex",), "pid", "probability")
-    model = Model(network_of(clf), reading, clf.classes_, clf.groups_, columns, {})
+    model = Model(predictor_of(clf), reading, clf.classes_, clf.groups_, columns, {})
     path = tmp_path_factory.mktemp("models") / "model"
     save_model(model, path)
     return path
