@@ -148,7 +148,7 @@ def page(found: Found, seconds: float) -> str:
         "",
         "What `make attack` (`python tools/attack_tables.py --write`) found. Every case is a file",
         "or option made to break a command. It may succeed or be refused in one line. *Faults*",
-        "are tracebacks and exit code 70, *crashes* end by a signal, *slow* is over 10 s of processor time,",
+        "are tracebacks and exit code 70, *crashes* end by a signal, *slow* is over 10 s of CPU,",
         "*wrong* is a result that breaks the rule stated with the case (a review on another row, a",
         "row lost, an id changed), an escape code on the terminal, or an error of several lines.",
         "",
