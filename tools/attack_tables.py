@@ -6,7 +6,7 @@ or be refused with exit code 1 or 2 and one line; counted are
 
 * faults: a traceback, or exit code 70, which says that alignset failed where it should not;
 * crashes: the process ended by a signal;
-* slow: over 10 seconds;
+* slow: over 10 seconds of processor time, or killed after 60 on the clock;
 * wrong: success, but the answer breaks a rule that the case states (a review on another row, a
   lost row, an id that changed), an escape code on standard output, or a message of several lines.
 
@@ -32,6 +32,7 @@ from attack_cases import Case, every_case, prepare
 
 PAGE = Path(__file__).parent.parent / "docs" / "hardening" / "tables.md"
 LIMIT, SLOW = 60.0, 10.0
+"""Seconds on the clock after which a case is killed, and of processor time that are too many."""
 REFUSED = (0, 1, 2)
 KINDS = ("cases", "accepted", "refused", "faults", "crashes", "slow", "wrong")
 
@@ -65,8 +66,7 @@ def run_case(case: Case, folder: Path) -> tuple[int, float, str, str]:
     child = os.fork()
     if child == 0:
         _become(case, out, err)
-    code = _wait(child, begun)
-    seconds = time.monotonic() - begun
+    code, seconds = _wait(child, begun)
     texts = (path.read_text(encoding="utf-8", errors="replace") for path in (out, err))
     return code, seconds, *texts
 
@@ -89,15 +89,15 @@ def _become(case: Case, out: Path, err: Path) -> None:
         os._exit(code)
 
 
-def _wait(child: int, begun: float) -> int:
-    """Wait for a process; kill it at the limit. Negative codes are signals."""
+def _wait(child: int, begun: float) -> tuple[int, float]:
+    """Wait for a process; kill it at the limit. Return its code, and its processor time."""
     while time.monotonic() - begun < LIMIT:
-        done, status = os.waitpid(child, os.WNOHANG)
+        done, status, used = os.wait4(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status)
+            return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
         time.sleep(0.01)
     os.kill(child, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), LIMIT
 
 
 def judge(case: Case, code: int, out: str, err: str) -> str | None:
@@ -147,8 +147,8 @@ def page(found: Found, seconds: float) -> str:
         "# Malformed tables, sheets and options",
         "",
         "What `make attack` (`python tools/attack_tables.py --write`) found. Every case is a file",
-        "or option made to break a command; it may only succeed or be refused in one line. *Faults*",
-        "are tracebacks and exit code 70, *crashes* end by a signal, *slow* is over 10 seconds,",
+        "or option made to break a command. It may succeed or be refused in one line. *Faults*",
+        "are tracebacks and exit code 70, *crashes* end by a signal, *slow* is over 10 s of CPU,",
         "*wrong* is a result that breaks the rule stated with the case (a review on another row, a",
         "row lost, an id changed), an escape code on the terminal, or an error of several lines.",
         "",
