@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo tutorial lint check test bench clean
+.PHONY: demo tutorial lint check test attack bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/tour.py
@@ -24,6 +24,11 @@ check: lint
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2
+
+# hostile input, kills, faults and sanitizers: half an hour; writes the tables of docs/hardening
+attack: $(VENV)/.installed-dev
+	for attack in tools/attack_*.py; do $(BIN)/python $$attack || failed="$$failed $$attack"; done; \
+	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench.py

@@ -110,8 +110,8 @@ def attack() -> int:
     write_page(
         "attack_grids.py", "Malformed grids",
         f"`alignset run` on {total.total()} grids in which one key of the spec, its protocol or "
-        "its space, or a whole file, was replaced. \"Accepted\" ran: the value means something there, "
-        "such as another title, or its cells failed and say why.", rows,
+        "its space, or a whole file, was replaced. \"Accepted\" ran: the value means something "
+        "there, such as another title, or its cells failed and say why.", rows,
     )  # fmt: skip
     sys.stdout.write("\n".join(worst) + "\n")
     return counted(total, ["traceback", "crash", "too slow", "refused at length"])

@@ -236,7 +236,7 @@ def test_a_grid_that_does_not_fit_into_memory_is_told(tmp_path):
 
     grid = load_grid(tmp_path)
 
-    with pytest.raises(OSError, match="there is not enough memory .*; what was trained is kept"):
+    with pytest.raises(OSError, match=r"there is not enough memory .*; what was trained is kept"):
         run(grid, Store(tmp_path / "s.sqlite"), engine=Short())
 
 

