@@ -1,4 +1,4 @@
-"""Damage a store of results in every way, and see that nothing is wrong in silence and nothing lost.
+"""Damage a store of results in every way: nothing may be wrong in silence, and nothing lost.
 
     python tools/attack_store.py [--flips 400]
 
@@ -111,7 +111,7 @@ Fault = tuple[Callable[[Path], Path | None], Callable[[], object]]
 
 
 def faults(good: bytes) -> dict[str, Fault]:
-    """What is put in a store's place, and what the process does before it opens it."""
+    """Return what is put in a store's place, and what the process does before it opens it."""
 
     def content(data: bytes) -> Fault:
         return lambda path: path.write_bytes(data) and None, lambda: None
@@ -230,8 +230,9 @@ def attack() -> int:
             total["lost" if "LOST" in kind else kind] += 1
     write_page(
         "attack_store.py", "Faults of a store",
-        f"{flips.total()} flipped bits in {'; in '.join(said)}. Then {3 * (len(rows) - 1)} commands "
-        "on faulty stores: what a good store held before is there afterwards. A store was 69 times of 200 read with another number before its rows had checksums. "
+        f"{flips.total()} flipped bits in {'; in '.join(said)}. Then {3 * (len(rows) - 1)} "
+        "commands on faulty stores: what a good store held before is there afterwards. A store was "
+        "69 times of 200 read with another number before its rows had checksums. "
         "SQLite leaves out the transactions of a log from the first damaged page on: the next "
         "`alignset run` trains those cells again.", rows,
     )  # fmt: skip

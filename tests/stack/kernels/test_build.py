@@ -2,6 +2,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pooch
@@ -64,6 +65,16 @@ def test_what_does_not_compile_leaves_nothing_behind(sources):
     with pytest.raises(subprocess.CalledProcessError):
         build.compiled()
     assert list(build.cache_folder().iterdir()) == []
+
+
+@needs_compiler
+def test_what_a_killed_compilation_left_is_swept(sources):
+    build.cache_folder().mkdir(parents=True)
+    for name, age in (("part-old", 7200), ("part-new", 60)):
+        (build.cache_folder() / name).mkdir()
+        os.utime(build.cache_folder() / name, (time.time() - age,) * 2)
+    build.compiled()
+    assert [path.name for path in build.cache_folder().glob("part-*")] == ["part-new"]
 
 
 def test_without_a_compiler_the_reason_is_said(sources, monkeypatch):

@@ -18,6 +18,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -47,12 +48,20 @@ def compiled(flags: str = FLAGS) -> Path:
     target = folder / name
     if not is_whole(target):
         sources = sorted(map(str, HERE.glob("*.c")))
-        with tempfile.TemporaryDirectory(dir=folder) as part:
+        _sweep(folder)
+        with tempfile.TemporaryDirectory(prefix="part-", dir=folder) as part:
             made = Path(part, name)
             command = [*_compiler(), *flags.split(), *_defines(), *sources, "-o", str(made), "-lm"]
             subprocess.run(command, check=True, capture_output=True, timeout=300)
             _publish(made, target)  # if two processes do this at once, both write the same
     return target
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what compilations that were killed an hour ago left behind."""
+    for part in folder.glob("part-*"):
+        if time.time() - part.stat().st_mtime > 3600:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def digest_file(path: Path) -> Path:

@@ -21,7 +21,7 @@ static inline float exp_of(float x) {
     p = p * r + 1.66666655e-1f;
     p = p * r + 5.00000012e-1f;
     p = p * (r * r) + r + 1.0f;
-    const int32_t bits = ((int32_t)n + 127) << 23;
+    const uint32_t bits = (uint32_t)((int32_t)n + 127) << 23; /* of NaN, any: p is NaN, too */
     float scale;
     memcpy(&scale, &bits, sizeof scale);
     return p * scale;

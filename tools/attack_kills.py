@@ -1,0 +1,249 @@
+"""Kill alignset at random moments, and see that resuming gives what was never interrupted gives.
+
+    python tools/attack_kills.py [--kills 150]
+
+A command is started in a forked process, killed with SIGKILL at a random moment of the time it
+takes, looked at, and started again until it comes to its end. Writes docs/hardening/kills.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tally import write_page
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from data.file_server import CONTENT, Origin, serve, toy_source
+from study.grids import SPEC, results, write_grid
+
+from alignset.cli import fit as _fit  # noqa: F401  # imported before forking
+from alignset.cli import join as _join  # noqa: F401
+from alignset.cli import main
+from alignset.cli import run as _run  # noqa: F401
+from alignset.data import sources
+from alignset.model.folder import load_model
+from alignset.stack.kernels import build
+from alignset.study.store import Store
+
+
+@dataclass
+class Target:
+    """What is killed, what must hold whenever it is, and what must be there in the end."""
+
+    name: str
+    work: Callable[[], object]
+    holds: Callable[[], object]
+    begin: Callable[[], object]
+    same: Callable[[], bool]
+    share: float
+
+
+def start(work: Callable[[], object]) -> int:
+    """Fork; return the child's process id."""
+    child = os.fork()
+    if child == 0:
+        code = 98
+        try:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def kill_and_resume(target: Target, kills: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Kill it so often; between kills it is resumed, and now and then begun anew."""
+    found = {"killed": 0, "ended": 0, "bad": 0}
+    target.begin()
+    seconds = float("inf")
+    for _ in range(2):  # the first time may take longer
+        begun = time.monotonic()
+        os.waitpid(start(target.work), 0)
+        seconds = min(seconds, time.monotonic() - begun)
+        found["bad"] += not target.same()
+        target.begin()
+    while found["killed"] < kills:
+        child = start(target.work)
+        time.sleep(rng.uniform(0, 1.05 * seconds))
+        os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        killed = os.WIFSIGNALED(status)
+        found["killed"] += killed
+        try:
+            target.holds()
+        except Exception as error:
+            found["bad"] += 1
+            sys.stdout.write(f"{target.name}: {error!r}\n")
+        last = found["killed"] == kills
+        if not killed or last or rng.random() < 0.2:  # come to the end, compare, begin again
+            code = os.waitpid(start(target.work), 0)[1]
+            found["ended"] += 1
+            found["bad"] += code != 0 or not target.same()
+            target.begin()
+    return {**found, "seconds": seconds}
+
+
+def _table(place: Path, rng: np.random.Generator) -> Path:
+    n = 300
+    frame = pd.DataFrame({"id": np.arange(n), "a": rng.normal(size=n), "b": rng.normal(size=n)})
+    frame["observed"] = np.where(frame.a + rng.normal(size=n) / 2 > 0, "yes", "no")
+    frame["truth"] = np.where(rng.random(n) < 0.4, np.where(frame.a > 0, "yes", "no"), "")
+    frame.to_csv(place / "t.csv", index=False)
+    return place / "t.csv"
+
+
+def run_target(place: Path, jobs: int) -> Target:
+    """``alignset run``: the table of results must be the same."""
+    folder = place / f"run-{jobs}"
+    folder.mkdir()
+    spec = write_grid(folder, SPEC.replace("seeds    = 2", "seeds = 6"))
+    options = ["--replicas", "2", "--jobs", str(jobs)]
+    whole, store = folder / "whole.sqlite", folder / "s.sqlite"
+    main(["run", str(spec), "--replicas", "2", "--jobs", "1", "--store", str(whole)])
+    expected = results(Store(whole))
+
+    def begin() -> None:
+        for file in folder.glob("s.sqlite*"):
+            file.unlink()
+
+    def holds() -> None:
+        if store.exists():
+            found = results(Store(store)) if Store(store).statuses() else expected.head(0)
+            if len(expected.merge(found)) != len(found):
+                raise AssertionError("a row differs")
+
+    return Target(
+        f"alignset run --jobs {jobs}",
+        lambda: main(["run", str(spec), *options, "--store", str(store)]),
+        holds, begin, lambda: results(Store(store)).equals(expected), 0.3 if jobs == 1 else 0.06,
+    )  # fmt: skip
+
+
+def fit_target(place: Path, table: Path) -> Target:
+    """``alignset fit --overwrite``: there is a whole model at any moment."""
+    out = place / "model"
+    command = ["fit", str(table), "--label", "observed", "--truth", "truth", "--ignore", "id"]
+    command += ["--method", "standard", "--configs", "1", "--folds", "2", "--jobs", "1"]
+    command += ["--out", str(out), "--overwrite"]
+    main(command)
+    frame = pd.read_csv(table)
+    expected = load_model(out).predict_proba(frame)
+
+    def holds() -> None:
+        if not np.array_equal(load_model(out).predict_proba(frame), expected):
+            raise AssertionError("the model predicts something else")
+        if list(place.glob(".model*")):
+            raise AssertionError("something is left over")
+
+    return Target("alignset fit --overwrite", lambda: main(command), holds, lambda: None,
+                  lambda: np.array_equal(load_model(out).predict_proba(frame), expected),
+                  0.14)  # fmt: skip
+
+
+def join_target(place: Path, table: Path) -> Target:
+    """``alignset join --overwrite``: the old table or the new one, whole."""
+    sheet, out = place / "sheet.csv", place / "joined.csv"
+    how = ["--label", "observed", "--id", "id"]
+    main(["sample", str(table), "--n", "40", *how, "--seed", "1", "-o", str(sheet)])
+    rows = pd.read_csv(sheet, dtype=str, keep_default_na=False)
+    rows["reviewed"] = "yes"
+    rows.to_csv(sheet, index=False)
+    command = ["join", str(sheet), str(table), "--label", "observed", "-o", str(out)]
+    main(command)
+    expected = out.read_bytes()
+
+    def holds() -> None:
+        if out.read_bytes() != expected:
+            raise AssertionError("the table differs")
+
+    return Target("alignset join --overwrite", lambda: main([*command, "--overwrite"]), holds,
+                  lambda: None, lambda: out.read_bytes() == expected, 0.2)  # fmt: skip
+
+
+def get_target(place: Path, stack: ExitStack) -> Target:
+    """``alignset data get`` from a slow server on this machine: the file, whole or not at all."""
+    origin = stack.enter_context(serve(Origin(seconds=0.02)))
+    sources.SOURCES["toy"] = toy_source(origin.url)
+    os.environ["ALIGNSET_DATA"] = str(place / "data")
+    path = place / "data/toy/toy.bin"
+
+    def holds() -> None:
+        if path.exists() and path.read_bytes() != CONTENT:
+            raise AssertionError("half a file was published")
+
+    return Target("alignset data get", lambda: main(["data", "get", "toy"]), holds,
+                  lambda: path.unlink(missing_ok=True),
+                  lambda: path.read_bytes() == CONTENT, 0.2)  # fmt: skip
+
+
+def build_target(place: Path) -> Target:
+    """Compile the kernels: what is found is whole, and the same."""
+    os.environ["XDG_CACHE_HOME"] = str(place / "cache")
+    expected = build.compiled().read_bytes()
+
+    def begin() -> None:
+        for file in build.cache_folder().glob("*.so*"):
+            file.unlink()
+
+    def holds() -> None:
+        path = build.find()
+        if path is not None and path.read_bytes() != expected:
+            raise AssertionError("another file was published")
+
+    def same() -> bool:
+        path = build.find()
+        return path is not None and path.read_bytes() == expected
+
+    return Target("kernel build", build.compiled, holds, begin, same, 0.1)
+
+
+def attack() -> int:
+    """Do all of it and write the page."""
+    ask = argparse.ArgumentParser()
+    ask.add_argument("--kills", type=int, default=150)
+    kills, rng = ask.parse_args().kills, np.random.default_rng(15)
+    rows: list[list[object]] = [["what was killed", "seconds it takes", "kills", "ended afterwards",
+                                 "damaged or different"]]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        place = Path(folder)
+        table = _table(place, rng)
+        targets = [
+            run_target(place, 1), run_target(place, 2), fit_target(place, table),
+            join_target(place, table), get_target(place, stack), build_target(place),
+        ]  # fmt: skip
+        for target in targets:
+            found = kill_and_resume(target, round(kills * target.share), rng)
+            rows.append([target.name, f"{found['seconds']:.1f}", found["killed"], found["ended"],
+                         found["bad"]])  # fmt: skip
+            sys.stdout.write(f"{rows[-1]}\n")
+            sys.stdout.flush()
+    total = [sum(int(str(row[i])) for row in rows[1:]) for i in (2, 3, 4)]
+    rows.append(["all", "", *total])
+    write_page(
+        "attack_kills.py", "Kills",
+        "Killed with SIGKILL at a random moment. After every kill what is on the disk is read: "
+        "rows of results equal to those of a run that nobody killed, a model that loads and "
+        "predicts the same, a whole table, a whole file or none. Then the command is run again, "
+        "and its result compared.", rows,
+    )  # fmt: skip
+    return int(total[2] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(attack())
