@@ -108,6 +108,8 @@ def ids_survive(table: Path, out: Path) -> str | None:
 
 def drawn_from(table: Path, sheet: Path, n: int) -> str | None:
     """Say if a sheet does not have n rows of the table."""
+    from alignset.review.cells import read_cell
+
     ids = pd.read_csv(sheet, dtype=str, keep_default_na=False)["pid"].tolist()
     if len(set(ids)) != n:
         return f"the sheet has {len(set(ids))} rows instead of {n}"
@@ -115,7 +117,7 @@ def drawn_from(table: Path, sheet: Path, n: int) -> str | None:
         expected = set(read_ids(table))
     except (UnicodeDecodeError, KeyError, csv.Error, EOFError):
         return None
-    plain = {i.removeprefix("'") for i in ids}
+    plain = {read_cell(i) for i in ids}
     return None if plain <= expected else f"ids that are not in the table: {plain - expected}"
 
 
@@ -320,7 +322,7 @@ def bomb(start: bytes, piece: bytes, size: int = (1 << 30) + (1 << 25)) -> bytes
     """Return a .gz file that unpacks to over a gibibyte."""
     out = io.BytesIO()
     block = piece * ((1 << 22) // len(piece))
-    with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1) as stream:
+    with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=6) as stream:
         stream.write(start)
         for _ in range(size // len(block)):
             stream.write(block)

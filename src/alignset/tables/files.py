@@ -288,9 +288,8 @@ def _read_feather(path: Path, columns: list[str]) -> Any:
 
 def _read_xpt(path: Path, columns: list[str] | None) -> pd.DataFrame:
     packed: Any = "gzip" if path.suffix == ".gz" else None
+    check_unpacked(path)
     try:
-        if packed:
-            check_unpacked(path)
         frame = pd.read_sas(path, format="xport", encoding="utf-8", compression=packed)
     except UnicodeDecodeError:
         raise ValueError(f"{path} contains text that is not UTF-8; convert it to CSV.") from None

@@ -40,6 +40,8 @@ def open_unpacked(path: Path) -> Iterator[tuple[Any, Any]]:
 
 def check_unpacked(path: Path) -> None:
     """Refuse a .gz file that unpacks to far more than a table would."""
+    if path.suffix.lower() != ".gz":
+        return
     with open_unpacked(path) as (stream, raw):
         size = 0
         while block := stream.read(BLOCK):
@@ -54,13 +56,12 @@ def look_through(path: Path, encoding: str, separator: str, n_columns: int) -> s
     quotation mark that opens in one row and closes in another: the rows between would be lost.
     Where there are quotation marks, any column may hold such a cell.
     """
+    check_unpacked(path)
     padded: set[int] = set()
-    quoted, longest, size, rest = False, 0, 0, ""
+    quoted, longest, rest = False, 0, ""
     with progress_bar() as advance, open_unpacked(path) as (stream, raw):
         text = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
         while block := text.read(BLOCK):
-            size += len(block)
-            _check_size(path, size, raw)
             quoted = quoted or '"' in block
             lines, mark, rest = (rest + block).rpartition("\n")
             longest = max(longest, len(rest), *map(len, lines.split("\n")))
@@ -94,7 +95,7 @@ def read_header(path: Path, text: Iterable[str], separator: str) -> list[str]:
 
 
 def _check_size(path: Path, size: int, raw: Any) -> None:
-    if path.suffix.lower() == ".gz" and size > max(MAX_UNPACKED, MAX_RATIO * raw.tell()):
+    if size > max(MAX_UNPACKED, MAX_RATIO * raw.tell()):
         raise ValueError(
             f"{path} unpacks to more than {MAX_UNPACKED >> 30} GiB and {MAX_RATIO} times its size, "
             "as no table does; unpack it yourself if it is one."
