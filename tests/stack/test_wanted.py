@@ -7,12 +7,26 @@ from alignset.stack import wanted
 from alignset.stack.wanted import Unwanted, check_wanted, spread
 
 
+@pytest.fixture(autouse=True)
+def before():
+    """Threads that other tests left behind: they are none of ours."""
+    OTHERS[:] = threading.enumerate()
+
+
+OTHERS: list[threading.Thread] = []
+
+
+def ours():
+    """Count the threads of this test."""
+    return len(set(threading.enumerate()) - set(OTHERS))
+
+
 def settled():
     """Wait for threads that were called off; return how many are left."""
     last = time.monotonic() + 30
-    while threading.active_count() > 1 and time.monotonic() < last:
+    while ours() and time.monotonic() < last:
         time.sleep(0.01)
-    return threading.active_count() - 1
+    return ours()
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])
@@ -51,7 +65,7 @@ def test_a_caller_that_leaves_does_not_wait_for_threads_that_do_not_listen(monke
     begun = time.monotonic()
     answers.close()
     assert time.monotonic() - begun < 5
-    assert threading.active_count() > 1
+    assert ours()
     end.set()
     assert settled() == 0
 
