@@ -23,12 +23,15 @@ MOST = 11
 
 
 def own_calls():
-    """Functions of the package on the stack, outermost first; what Python adds does not count."""
+    """Functions of the package on the stack, outermost first.
+
+    What Python adds does not count, nor what hands out work to threads.
+    """
     frame, found = sys._getframe(2), []
     while frame is not None:
         name, module = frame.f_code.co_qualname, frame.f_globals.get("__name__", "")
-        how = module == "alignset.stack.wanted"  # in which thread, not what
-        if module.startswith("alignset.") and not how and "<" not in name.replace("<locals>", ""):
+        ours = module.startswith("alignset.") and module != "alignset.stack.wanted"
+        if ours and "<" not in name.replace("<locals>", ""):
             found.append(f"{module.removeprefix('alignset.')}:{name}")
         frame = frame.f_back
     return found[::-1]
@@ -36,7 +39,7 @@ def own_calls():
 
 @pytest.fixture
 def walked(monkeypatch):
-    """Who called whom, up to the first stage: training runs in threads of its own."""
+    """Who called whom, up to the first stage: training may run in threads of its own."""
     walks = {}
     train, run_stage = Trainer.train, Training._run_stage
 
@@ -60,11 +63,11 @@ def told(title):
 
 
 def whole(walks):
+    train, loop = "engine.trainer:Trainer.train", "engine.train:Training._run_stage"
     below = [c for c in walks["below"] if not c.endswith("<locals>.train")]
-    loop = "engine.train:Training._run_stage"
-    if "engine.trainer:Trainer.train" in below:  # one thread: that of the caller
-        below = below[below.index("engine.trainer:Trainer.train") + 1 :]
-    return [*walks["above"], "engine.trainer:Trainer.train", *below, loop]
+    if train in below:  # in this thread
+        below = below[below.index(train) + 1 :]
+    return [*walks["above"], train, *below, loop]
 
 
 def fit_estimator(tmp_path):

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from study.grids import RULES, SPEC, load_grid, results, write_grid
 
+from alignset.stack import kernels
 from alignset.study import Local, Store
 from alignset.study.run import run
 
@@ -246,3 +247,27 @@ class Short(Local):
     def train(self, cohorts, *, device, counter):
         yield []
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 12")
+
+
+COLD = """
+import sys
+sys.path.insert(0, "tests")
+from pathlib import Path
+from study.grids import load_grid
+from alignset.stack import kernels
+from alignset.study import Local, Store
+from alignset.study.run import run
+place = Path(sys.argv[1])
+run(load_grid(place), Store(place / "s.sqlite"), engine=Local(1))
+print(kernels.which())
+"""
+
+
+@pytest.mark.skipif(kernels.which() != "c", reason="needs the kernels in C")
+def test_the_first_run_on_a_machine_rounds_as_those_that_resume_it(tmp_path):
+    """It used torch until C was compiled, and whoever resumed it, or its workers, used C."""
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cold")}
+    env.pop("ALIGNSET_NATIVE", None)
+    command = [sys.executable, "-c", COLD, str(tmp_path)]
+    ended = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert ended.stdout == "c\n", ended.stderr

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from alignset.progress import Counter, Progress
+from alignset.stack.kernels import wait_for_c
 from alignset.study.cells import REPLICAS, expand, group_cells
 from alignset.study.engines import Engine, Local
 from alignset.study.records import Cell
@@ -101,6 +102,7 @@ def run(
     trained = 0
     if missing:
         store.check_writable()
+        wait_for_c()
     results = (engine or Local()).train(missing, device=device, counter=counter)
     with closing(results), _memory_told():  # type: ignore[type-var]
         for records in results:

@@ -12,6 +12,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,7 +27,7 @@ from alignset.stack.kernels.torch import Torch
 if TYPE_CHECKING:
     from alignset.stack.sparse import Block
 
-__all__ = ["Kernels", "on", "which"]
+__all__ = ["Kernels", "on", "wait_for_c", "which"]
 
 Tensors = Sequence[Tensor]
 Weights = dict[str, Tensor]
@@ -96,6 +97,17 @@ def on(where: device) -> Kernels:
 def which(where: str = "cpu") -> str:
     """Say which kernels compute on a device: "c", "triton" or "torch"."""
     return type(on(device(where))).__name__.lower()
+
+
+def wait_for_c() -> None:
+    """Compile now what is compiled in the background otherwise, where that can be done.
+
+    For work that is spread over processes, or resumed by later ones: all then round alike.
+    """
+    if os.environ.get("ALIGNSET_NATIVE") != "0":
+        with suppress(OSError, RuntimeError, subprocess.SubprocessError):
+            if build.find() is None:
+                build.compiled()
 
 
 @cache
