@@ -177,3 +177,26 @@ def test_on_paper_there_are_figures_and_claims_but_no_buttons(open_page):
     assert page.locator("#claims").is_visible()
     assert page.locator("figure svg").first.is_visible()
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_what_a_script_would_do_is_forbidden(browser, address, tmp_path):
+    """Even if something were not escaped: no other script, base, form or image from outside."""
+    text = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
+    hostile = (
+        "<script>window.ran = 1</script><img src=x onerror='window.ran = 1'>"
+        "<base href='https://example.org/'><form action='https://example.org/'><button>b"
+        "</button></form><a id='here' href='page'>a</a>"
+    )
+    path = tmp_path / "hostile.html"
+    path.write_text(text.replace("<main", hostile + "<main", 1), encoding="utf-8")
+    page, asked = browser.new_page(), []
+    page.on("request", lambda r: asked.append(r.url) if _outside(r.url) else None)
+    page.goto(path.as_uri())
+    assert page.locator("#here").count() == 1  # it is there
+    assert page.evaluate("window.ran") is None
+    assert page.evaluate("document.getElementById('here').href").startswith("file:")
+    page.locator("form button").click(no_wait_after=True)
+    page.wait_for_timeout(200)
+    assert page.url.startswith("file:")
+    assert asked == []
+    page.close()
