@@ -125,3 +125,14 @@ def test_twenty_thousand_columns_are_looked_at_in_linear_time(tmp_path):
     wanted = json.loads(json.dumps([f"c{i}" for i in range(4000)]))
     frame.to_csv(tmp_path / "t.csv", index=False)
     assert read_table(tmp_path / "t.csv", columns=wanted).shape == (40, 4000)
+
+
+@pytest.mark.parametrize("level", ["-1", "0", "1", "2", "nan", "inf"])
+@pytest.mark.parametrize("command", ["plan", "audit"])
+def test_a_level_is_refused_before_anything_is_read(tmp_path, capsys, command, level):
+    names = (
+        ["plan", "none.csv", "--label", "obs"] if command == "plan" else ["audit", "m", "none.csv"]
+    )
+    code, _, err = run(capsys, *names, "--level", level)
+    assert code == 1
+    assert err.startswith("error: level must lie in (0, 1), got")

@@ -35,9 +35,19 @@ group_option = click.option(
 id_option = click.option(
     "--id", metavar="COLUMN", help="Column that identifies rows.  [default: position]"
 )
+
+
+def _check_level(_context: click.Context, _option: click.Parameter, level: float) -> float:
+    """Refuse a level before any work is done, and before anything is computed with it."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level}; write 0.95 for 95 %.")
+    return level
+
+
 level_option = click.option(
-    "--level", default=0.95, show_default=True, help="Coverage of the intervals."
-)
+    "--level", default=0.95, show_default=True, callback=_check_level,
+    help="Coverage of the intervals.",
+)  # fmt: skip
 interval_option = click.option(
     "--interval", "rule", type=click.Choice(list(INTERVALS)), default="wilson", show_default=True,
     callback=lambda _context, _option, name: INTERVALS[name],
