@@ -240,7 +240,9 @@ def attack() -> int:
         "Killed with SIGKILL at a random moment. After every kill what is on the disk is read: "
         "rows of results equal to those of a run that nobody killed, a model that loads and "
         "predicts the same, a whole table, a whole file or none. Then the command is run again, "
-        "and its result compared.", rows,
+        "and its result compared. An earlier campaign found that the first run on a machine used "
+        "torch until the C kernels were compiled, and differed by 1e-8 from those that resumed it: "
+        "a run now waits for them.", rows,
     )  # fmt: skip
     return int(total[2] > 0)
 

@@ -82,7 +82,8 @@ def _compare(i: int, pick: Any, draw: Any, both: Any) -> float:
         leaves = {k: v.clone().requires_grad_(True) for k, v in params.items()}
         with team(threads):
             out = mlp.apply(shape, leaves, blocks)
-            wave = torch.linspace(-1, 1, out.numel()).sin().reshape(out.shape)
+            # of one sign: a sum that cancels to 0 has nothing but rounding to compare
+            wave = torch.linspace(0.2, 1, out.numel()).sin().reshape(out.shape)
             grads = torch.autograd.grad((out * wave).sum(), list(leaves.values()))
         return [out.detach(), *grads]
 
@@ -113,7 +114,38 @@ def _compare(i: int, pick: Any, draw: Any, both: Any) -> float:
     return worst
 
 
-def sanitized_run(name: str, command: list[str], cache: str) -> tuple[str, int]:
+CONTROL = """
+volatile int shared;
+void race(void) { for (int i = 0; i < 2000000; i++) shared++; }
+int beyond(int n) { int room[4] = {0}; volatile int *at = room; return at[n]; }
+"""
+"""A race and a read beyond an array: a sanitizer that does not see them proves nothing."""
+
+
+def control(folder: str) -> int:
+    """Do what the sanitizer must report."""
+    import ctypes
+    import threading
+
+    source, made = Path(folder, "control.c"), Path(folder, "control.so")
+    source.write_text(CONTROL)
+    flags = ["-O1", "-shared", "-fPIC", *os.environ["ALIGNSET_SANITIZER"].split()]
+    quiet = {**os.environ, "LD_PRELOAD": ""}
+    subprocess.run(["gcc", *flags, str(source), "-o", str(made)], check=True, env=quiet)
+    library = ctypes.CDLL(str(made))
+    threads = [threading.Thread(target=library.race) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    library.beyond(4)
+    sys.stdout.write("0 passed\n")
+    return 0
+
+
+def sanitized_run(
+    name: str, command: list[str], cache: str, *, quiet: bool = False
+) -> tuple[str, int]:
     """Run a command with a sanitizer; return what it counted, and reports about the kernels."""
     flags, library, options = SANITIZERS[name]
     # torch throws exceptions, which the sanitizer must know before it begins
@@ -135,7 +167,7 @@ def sanitized_run(name: str, command: list[str], cache: str) -> tuple[str, int]:
     reports = re.findall(r"(?:ERROR|WARNING): \w+Sanitizer.*|runtime error: .*", said)
     about = [r for r in reports if "Sanitizer" in r or ".c:" in r]
     if ended.returncode or passed is None:
-        sys.stdout.write(said[-3000:])
+        sys.stdout.write("" if quiet else said[-3000:])
         return "did not pass", len(about) + 1
     return passed[1], len(about)
 
@@ -147,15 +179,23 @@ def attack() -> int:
     ask = argparse.ArgumentParser()
     ask.add_argument("--shapes", type=int, default=300)
     ask.add_argument("--fuzz", type=int, help="only fuzz, in this process")
+    ask.add_argument("--control", help="only do what is reported, in this folder")
     asked = ask.parse_args()
+    if asked.control:
+        return control(asked.control)
     if asked.fuzz:
         return fuzz(asked.fuzz)
+    blind = False
     rows: list[list[object]] = [["sanitizer", "what ran", "passed", "reports"]]
     with tempfile.TemporaryDirectory() as cache:
         for name in SANITIZERS:
             tests = [sys.executable, "-m", "pytest", "-q", "-p", "sanitized", "-p",
                      "no:cacheprovider", "-p", "no:faulthandler", *TESTS]  # fmt: skip
             shapes = [sys.executable, str(Path(__file__)), "--fuzz", str(asked.shapes)]
+            planted = [sys.executable, str(Path(__file__)), "--control", cache]
+            seen = sanitized_run(name, planted, cache, quiet=True)[1]
+            rows.append([name, "a planted error", "reported" if seen else "NOT SEEN", 0])
+            blind |= not seen
             for what, command in (("the kernels' tests", tests), ("odd shapes", shapes)):
                 rows.append([name, what, *sanitized_run(name, command, cache)])
     write_page(
@@ -163,7 +203,7 @@ def attack() -> int:
         f"The kernels compiled by gcc with sanitizers: their tests, and {asked.shapes} random "
         "shapes of networks, losses and steps of Adam, in which C must agree with torch.", rows,
     )  # fmt: skip
-    return int(any(row[3] for row in rows[1:]))
+    return int(blind or any(row[3] for row in rows[1:]))
 
 
 if __name__ == "__main__":
