@@ -396,7 +396,7 @@ def arrow_tables(lines: list[str]) -> Iterator[tuple[str, str, bytes]]:
 
 
 def made_elsewhere(make: Callable[[], Iterator[Any]]) -> list[Any]:
-    """Make cases in a process of its own: this one is forked, and must not have pyarrow's threads."""
+    """Make cases in another process: this one is forked, and must not have threads of pyarrow."""
     with tempfile.TemporaryFile() as stream:
         child = os.fork()
         if child == 0:
