@@ -6,6 +6,9 @@ import csv
 import gzip
 import io
 import json
+import os
+import pickle
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -38,10 +41,8 @@ class Shared:
     model: Path
 
 
-def prepare(folder: Path) -> Shared:
-    """Write a good table and fit a model to it."""
-    from alignset.cli import main
-
+def prepare(folder: Path, run: Callable[[Case], int]) -> Shared:
+    """Write a good table and fit a model to it, in another process: ``run`` starts it."""
     rng = np.random.default_rng(0)
     lines = [HEADER]
     for i in range(ROWS):
@@ -54,8 +55,7 @@ def prepare(folder: Path) -> Shared:
         lines.append(f"{i + 49000:08},{age:.2f},{sex},{day},{smokes},{seen},{told}")
     table, model = folder / "good.csv", folder / "model"
     table.write_text("\n".join(lines) + "\n")
-    code = main([str(word) for word in fit(table, model)])
-    if code:
+    if run(Case("good", "fit", fit(table, model))):
         raise SystemExit("the good table cannot be fitted")
     return Shared(table, lines, model)
 
@@ -395,6 +395,19 @@ def arrow_tables(lines: list[str]) -> Iterator[tuple[str, str, bytes]]:
             yield f"{suffix} bit {i}", f"t.{suffix}", bytes(flipped)
 
 
+def made_elsewhere(make: Callable[[], Iterator[Any]]) -> list[Any]:
+    """Make cases in another process: this one is forked, and must not have threads of pyarrow."""
+    with tempfile.TemporaryFile() as stream:
+        child = os.fork()
+        if child == 0:
+            pickle.dump(list(make()), stream)
+            stream.flush()
+            os._exit(0)
+        os.waitpid(child, 0)
+        stream.seek(0)
+        return list(pickle.load(stream))
+
+
 def _bytes(write: Callable[..., Any], table: Any) -> bytes:
     with io.BytesIO() as out:
         write(table, out)
@@ -439,7 +452,8 @@ def mutated(good: bytes, n: int, seed: int) -> Iterator[tuple[str, bytes]]:
 
 def table_cases(shared: Shared) -> Iterator[Callable[[Path], Case]]:
     """Yield every table with every command that reads one."""
-    made = [*text_tables(shared.lines), *packed_tables(shared.lines), *arrow_tables(shared.lines)]
+    made = [*text_tables(shared.lines), *packed_tables(shared.lines)]
+    made += made_elsewhere(lambda: arrow_tables(shared.lines))
     for name, file, content in made:
         kind = "arrow" if "parquet" in name or "feather" in name else "text"
         for command in ("plan", "sample", "predict", "fit"):

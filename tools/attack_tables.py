@@ -26,9 +26,12 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 from attack_cases import Case, every_case, prepare
+
+from alignset.cli import COMMANDS, main
 
 PAGE = Path(__file__).parent.parent / "docs" / "hardening" / "tables.md"
 LIMIT, SLOW = 60.0, 10.0
@@ -77,8 +80,6 @@ def _become(case: Case, out: Path, err: Path) -> None:
     try:
         for path, number in ((out, 1), (err, 2)):
             os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), number)
-        from alignset.cli import main
-
         code = main([str(word) for word in case.argv])
     except BaseException:
         traceback.print_exc()
@@ -177,7 +178,7 @@ def page(found: Found, seconds: float) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
+def campaign() -> int:
     """Run the campaign; exit with 1 if anything went wrong."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--write", action="store_true", help="write docs/hardening/tables.md")
@@ -186,7 +187,11 @@ def main() -> int:
     options = parser.parse_args()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
-        shared = prepare(Path(name))
+        folder = Path(name)
+        # imported once, but nothing is computed here: threads do not survive a fork
+        for module, _ in COMMANDS.values():
+            import_module(module)
+        shared = prepare(folder, lambda case: run_case(case, folder)[0])
         chosen = every_case(shared, options.only)
         found = attack(chosen, lambda text: print(text, flush=True), every=options.every)
     text = page(found, time.monotonic() - begun)
@@ -198,4 +203,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(campaign())
