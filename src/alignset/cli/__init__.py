@@ -24,6 +24,7 @@ COMMANDS = {
     "plan": ("alignset.cli.plan", "Work out how many rows to review in each group."),
     "export": ("alignset.cli.export", "Export a model folder to ONNX and check the result."),
     "fit": ("alignset.cli.fit", "Train a model on a table with some reviewed rows."),
+    "monitor": ("alignset.cli.monitor", "Compare a later table with what a model was trained on."),
     "predict": ("alignset.cli.predict", "Predict the true label of each row of a table."),
     "report": ("alignset.cli.report", "Present results or a model as one HTML file."),
     "run": ("alignset.cli.run", "Run the experiments in TOML files, or resume them."),

@@ -17,6 +17,7 @@ from alignset.estimator.names import name_of
 from alignset.fitting.compare import Comparison
 from alignset.fitting.fit import Fitted, fit_table
 from alignset.fitting.held_out import Settings
+from alignset.fitting.holdout import Judging
 from alignset.model.fitted import Model
 from alignset.model.folder import EVALUATION, check_folder, save_model
 from alignset.progress import progress_bar
@@ -25,6 +26,8 @@ from alignset.tables.files import hash_file, in_thousands, read_table
 
 SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "threshold")
 """Options for training; the others name columns."""
+JUDGING = ("holdout_by", "holdout_after", "judge_by")
+"""Options that say which rows models are judged on, and by which groups."""
 
 
 @click.command("fit")
@@ -47,6 +50,13 @@ SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "thres
 @click.option("--threshold", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5,
               show_default=True, help="Probability from which a row of the rarest class counts as "
               "found, in the comparison.")  # fmt: skip
+@click.option("--holdout-by", metavar="COLUMN",
+              help="Judge models on whole values of it, such as sites, that they were not trained "
+              "on.")  # fmt: skip
+@click.option("--holdout-after", metavar="[COLUMN=]DAY",
+              help="Judge models on rows after this day, trained on the others.")  # fmt: skip
+@click.option("--judge-by", multiple=True, metavar="COLUMN",
+              help="Groups to judge models by, if other than --group.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("n_jobs", "--jobs", type=click.IntRange(1), help="CPU cores to use; by default all.")
@@ -72,12 +82,19 @@ def command(
     method = name_of(method)
     check_folder(out, overwrite=overwrite)
     settings = Settings(**{name: options.pop(name) for name in SETTINGS})
+    judging = Judging(*(options.pop(name) for name in JUDGING))
     frame = read_table(table, as_text=[options["id"] or ""])
     choice = choose_columns(frame, **options)
     about = {"command": _command_line(), "data": _data(table, frame)}
     with progress_bar() as advance:
         fitted = fit_table(
-            frame, choice, method=method, settings=settings, about=about, advance=advance
+            frame,
+            choice,
+            method=method,
+            settings=settings,
+            about=about,
+            advance=advance,
+            judging=judging,
         )
     model = fitted.model if evaluation else replace(fitted.model, evaluation=None)
     save_model(model, out, overwrite=overwrite)

@@ -93,6 +93,11 @@ def command(
         click.echo(f"{model}: predicts the more probable class")
         return
     assert target is not None
+    if per_group and table is None and loaded.manifest.get("judged_by"):
+        raise ValueError(
+            "the folder's held-out rows are in the groups of --judge-by, which predictions do not "
+            "know; pass a TABLE of other rows, some of them reviewed."
+        )
     rows = _kept(loaded, positive) if table is None else _from_table(loaded, table, positive)
     of_class = rows.pop("of_class")
     rows |= {"per_group": per_group, "level": level, "random_state": random_state}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
@@ -18,6 +18,7 @@ from alignset.estimator.names import name_of, needs_unreviewed
 from alignset.evaluate.noise_rate import ReviewDesign
 from alignset.fitting.compare import Comparison, can_compare, compare
 from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
+from alignset.fitting.holdout import Judging
 from alignset.fitting.plain import PLAIN_LEARNERS
 from alignset.learners import Blend
 from alignset.model.evaluation import MIN_CELL, Evaluation, keep_evaluation, small_groups
@@ -29,6 +30,7 @@ from alignset.review.waves import design_of
 from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
 from alignset.tables.preprocess import Preprocessing, fit_preprocessing
+from alignset.tables.profile import Profile, profile_table
 from alignset.tables.targets import Cells, Targets, check_review, read_targets
 
 
@@ -49,6 +51,7 @@ def fit_table(
     settings: Settings | None = None,
     about: Mapping[str, Any] | None = None,
     advance: Progress | None = None,
+    judging: Judging | None = None,
 ) -> Fitted:
     """Train a method on a table, after comparing it with plain models on held-out reviewed rows.
 
@@ -65,6 +68,9 @@ def fit_table(
         What else the model folder should record: data, command.
     advance : callable, optional
         Called with the current step, how much is done, and the total.
+    judging : Judging, optional
+        Which rows models are judged on, and by which groups; by default all, held out at random,
+        by the groups of the training.
 
     Returns
     -------
@@ -86,38 +92,52 @@ def fit_table(
         raise ValueError("name the column of true labels with --truth; without one, see `plan`.")
     targets, design = read_targets(frame, columns), design_of(frame, columns)
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
-    reason = can_compare(targets, settings.folds)
-    total = 1 if reason else 1 + settings.folds * (1 + len(PLAIN_LEARNERS))
-    done = count()
-
-    def step(what: str) -> None:
-        (advance or silent)(what, next(done), total)
-
+    judging = judging or Judging()
+    holdout = judging.holdout(frame, choice, targets, settings.folds)
+    judged = judging.targets(frame, targets, holdout)
+    parts = holdout.parts if holdout else settings.folds
+    reason = can_compare(judged, min(parts, settings.folds))
+    step = _stepper(advance or silent, 1 if reason else 1 + parts * (1 + len(PLAIN_LEARNERS)))
     held = comparison = kept = None
     if reason is None:
-        held = score_held_out(frame, targets, choice.kinds, method, settings, step)
-        kept, comparison = _judge(targets, held, method, settings)
+        held = score_held_out(frame, targets, choice.kinds, method, settings, step, holdout)
+        kept, comparison = _judge(judged, held.of(holdout), method, settings)
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
+    notes = (*choice.notes, *_review_notes(judged, comparison, reason), *said)
+    notes += holdout.notes if holdout else ()
     known = {
         **(about or {}),
         **_training(clf, method, targets, settings),
         "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
         "comparison": comparison,
+        "held_out": holdout.told if holdout else "rows at random",
+        "judged_by": list(judging.by),
         "notes": notes,
     }
-    return Fitted(_model(clf, prep, columns, plain(known), kept), comparison, notes)
+    model = _model(clf, prep, columns, plain(known), kept, profile_table(frame, prep))
+    return Fitted(model, comparison, notes)
+
+
+def _stepper(advance: Progress, total: int) -> Callable[[str], None]:
+    """Return a function that counts the steps it is told of."""
+    done = count()
+    return lambda what: advance(what, next(done), total)
 
 
 def _model(
-    clf: NoisyLabelClassifier, prep: Preprocessing, columns: Columns, known: Any, kept: Any
+    clf: NoisyLabelClassifier,
+    prep: Preprocessing,
+    columns: Columns,
+    known: Any,
+    kept: Evaluation | None,
+    profile: Profile,
 ) -> Model:
     return Model(
         predictor_of(clf), prep, clf.classes_, clf.groups_, columns, known, kept,
-        recalibration=clf.recalibration_,
+        recalibration=clf.recalibration_, profile=profile,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from alignset.estimator import NoisyLabelClassifier
+from alignset.fitting.holdout import Holdout, trained_rows
 from alignset.fitting.plain import PLAIN, plain_models
 from alignset.labels import Codes, EncodedLabels
 from alignset.learners.base import to_probability
@@ -90,6 +91,14 @@ class HeldOut:
     scores: dict[str, Floats]  # model -> (n, K) probabilities, NaN in rows never held out
     more_doubt: Floats  # (G,)
 
+    def of(self, holdout: Holdout | None) -> HeldOut:
+        """Return what was said of the rows of a holdout alone."""
+        if holdout is None:
+            return self
+        rows = holdout.fold >= 0
+        said = {name: score[rows] for name, score in self.scores.items()}
+        return HeldOut(said, self.more_doubt)
+
 
 def score_held_out(
     frame: pd.DataFrame,
@@ -98,17 +107,22 @@ def score_held_out(
     method: str,
     settings: Settings,
     advance: Callable[[str], None],
+    holdout: Holdout | None = None,
 ) -> HeldOut:
-    """Score every row with a method and plain models that saw neither it nor its unit."""
-    fold = deal_rows(targets, settings.folds, settings.seed)
+    """Score rows with a method and plain models that saw neither them nor their units.
+
+    All rows, unless a holdout says which.
+    """
+    fold = holdout.fold if holdout else deal_rows(targets, settings.folds, settings.seed)
     size = (len(frame), len(targets.labels.classes))
     scores = {name: np.full(size, np.nan) for name in (method, *PLAIN)}
-    more_doubt = np.full((settings.folds, len(targets.group_names)), np.nan)
-    for part in range(settings.folds):
-        held, train = fold == part, fold != part
+    parts = int(fold.max()) + 1
+    more_doubt = np.full((parts, len(targets.group_names)), np.nan)
+    for part in range(parts):
+        held, train = fold == part, trained_rows(targets, fold, part)
         prep = fit_preprocessing(frame[train], kinds)
         X, X_held = prep.transform(frame[train]), prep.transform(frame[held])
-        step = _named(advance, f"part {part + 1} of {settings.folds}: fitting ")
+        step = _named(advance, f"part {part + 1} of {parts}: fitting ")
         step(method)
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             clf = fit_estimator(settings.estimator(method), X, targets, train)  # told at the end

@@ -23,6 +23,7 @@ from alignset.model.thresholds import decide
 from alignset.rows.features import check_sparse
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import Matrix, Preprocessing
+from alignset.tables.profile import Profile
 
 BLOCK_ROWS = 100_000
 """Rows turned into a matrix at a time, so that memory stays bounded."""
@@ -49,6 +50,8 @@ class Model:
         What decides between two classes; without, the more probable one is predicted.
     recalibration : GroupCalibration or None
         How probabilities are changed where the group of a row is known.
+    profile : Profile or None
+        What the columns of the training table held, to compare later ones with.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Model:
     evaluation: Evaluation | None = None
     thresholds: ThresholdChoice | None = None
     recalibration: GroupCalibration | None = None
+    profile: Profile | None = None
 
     @property
     def network(self) -> Network | BlendModel:

@@ -32,6 +32,7 @@ from alignset.model.vectors import check_vectors, make_vectors
 from alignset.tables.atomic import new_file, new_folder, recover
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import from_data
+from alignset.tables.profile import Profile
 
 FORMAT, SCHEMA = "alignset model", 4
 """1 is one network, 2 several members of one, 3 a blend, 4 any of them with thresholds or
@@ -41,6 +42,8 @@ WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "
 FILES = (WEIGHTS, PREPROCESSING, VECTORS)
 EVALUATION = "evaluation.json"
 """If models were compared: held-out predictions for reviewed rows, without id or features."""
+PROFILE = "profile.json"
+"""If a table was fitted: what its columns held, to compare later tables with."""
 MAX_JSON_BYTES = 1 << 28
 
 
@@ -89,7 +92,7 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
     recover(place)
     manifest = read_manifest(place)
     try:
-        names = (*FILES, *({EVALUATION, ESTIMATORS} & set(manifest["files"])))
+        names = (*FILES, *({EVALUATION, ESTIMATORS, PROFILE} & set(manifest["files"])))
         contents = {name: _read_hashed(place, name, manifest) for name in names}
         model = _build(manifest, contents, trusted)
         check_vectors(model, _parse(contents[VECTORS], VECTORS))
@@ -116,6 +119,8 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
     }
     if model.evaluation is not None:
         contents[EVALUATION] = json.dumps(model.evaluation.to_data(), allow_nan=False).encode()
+    if model.profile is not None:
+        contents[PROFILE] = _dump(model.profile.to_data())
     manifest = {
         **{key: value for key, value in model.manifest.items() if key != "sha256"},
         "format": FORMAT,
@@ -230,13 +235,14 @@ def _build(manifest: dict[str, Any], contents: dict[str, bytes], trusted: Sequen
         raise ValueError("its preprocessing and classes do not match its network")
     roles = manifest["columns"]
     several = {name: tuple(roles[name]) for name in ("features", "groups")}
-    kept = contents.get(EVALUATION)
+    kept, described = contents.get(EVALUATION), contents.get(PROFILE)
     seen = None if kept is None else Evaluation.from_data(_parse(kept, EVALUATION))
     cuts, again = manifest.get("thresholds"), manifest.get("recalibration")
     return Model(
         found, prep, classes, groups, Columns(**{**roles, **several}), manifest, seen,
         None if cuts is None else thresholds_from_data(cuts),
         None if again is None else calibration_from_data(again, (len(groups), len(classes))),
+        None if described is None else Profile.from_data(_parse(described, PROFILE)),
     )  # fmt: skip
 
 

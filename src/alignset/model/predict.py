@@ -9,6 +9,7 @@ import pandas as pd
 from alignset.evaluate import ThresholdChoice
 from alignset.model.fitted import Model
 from alignset.model.thresholds import class_code, decide, group_names
+from alignset.tables.drift import column_drift, far_values
 from alignset.tables.files import check_plain
 from alignset.tables.preprocess import Matrix
 
@@ -25,7 +26,7 @@ class Predictions:
     """
 
     table: pd.DataFrame
-    notes: tuple[str, ...]  # which values were never seen in training
+    notes: tuple[str, ...]  # values that training never held, and columns that have changed
 
 
 def predict_table(
@@ -81,7 +82,7 @@ def predict_table(
             f"the id column {clash!r} has the name of a column that predictions have "
             f"({', '.join(told)}); give it another name in the table and fit again."
         )
-    notes = (*_notes(model, frame), *_decided(model, frame, chosen))
+    notes = (*_notes(model, frame), *_strange(model, frame), *_decided(model, frame, chosen))
     if model.recalibration is not None and groups is None:
         names = " and ".join(map(repr, model.columns.groups)) or "its groups"
         notes += (f"the table lacks {names}, so probabilities are not recalibrated by group.",)
@@ -102,6 +103,22 @@ def _decided(model: Model, frame: pd.DataFrame, chosen: ThresholdChoice | None) 
     if new:
         others = ", ".join(map(repr, new[:SHOWN]))
         said.append(f"groups without a threshold get {chosen.threshold:.4g}: {others}.")
+    return tuple(said)
+
+
+def _strange(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:
+    """Say which values are far outside what training held, and which columns have changed."""
+    if model.profile is None or isinstance(model.preprocessing, Matrix):
+        return ()
+    said = [str(one) for one in far_values(model.profile, frame, model.preprocessing)]
+    changed = [c for c in column_drift(model.profile, frame, model.preprocessing) if c.much]
+    if changed:
+        told = "; ".join(f"{c.name!r} ({c.how})" for c in changed[:SHOWN])
+        more = f" and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
+        count = "1 column differs" if len(changed) == 1 else f"{len(changed)} columns differ"
+        said.append(
+            f"{count} much from the training table: {told}{more}; `alignset monitor` tells more."
+        )
     return tuple(said)
 
 

@@ -139,6 +139,14 @@ class Targets:
         size, total = np.bincount(cell), np.bincount(cell, inverse)
         return np.asarray(inverse * (size / np.where(total > 0, total, 1))[cell])
 
+    def take(self, rows: NDArray[np.bool_]) -> Targets:
+        """Return some of the rows."""
+        labels = replace(
+            self.labels, y_seen=self.labels.y_seen[rows], y_true=self.labels.y_true[rows]
+        )
+        own = (self.group[rows], self.unit[rows], self.probability[rows])
+        return Targets(labels, self.group_names, *own)
+
     @property
     def strata(self) -> Codes:
         """Stratum of reviewed rows by group, true class, and right or wrong label; -1 elsewhere."""

@@ -1,0 +1,150 @@
+"""Compare a later table with the profile of the one that a model was trained on.
+
+A column has changed if its values fall into the parts of the profile in other shares: the
+population stability index
+
+    PSI = sum_k (now_k - then_k) log(now_k / then_k)
+
+says how much, and a chi-square test of two samples whether chance would explain it (Holm's
+correction for the number of columns). Only a change that is both is reported: with many rows
+everything differs a little, with few a PSI is large by chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from alignset.rows.percent import percent
+from alignset.tables.preprocess import Preprocessing
+from alignset.tables.profile import (
+    LevelProfile,
+    NumberProfile,
+    Profile,
+    counts_of,
+    numbers_of,
+)
+
+CHANGED, CHANGED_MUCH = 0.1, 0.25
+"""PSI from which a column counts as changed, as usual in the field."""
+SURE = 0.01
+"""Probability with which any column is reported though none has changed."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FarValues:
+    """Values of a column that are far outside what training held."""
+
+    name: str
+    count: int
+    first: float
+    row: int  # data row of the first, from 1
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        values = "1 value" if self.count == 1 else f"{self.count} values"
+        return (
+            f"column {self.name!r} holds {values} far outside what training held ({self.low:g} to "
+            f"{self.high:g}), first {self.first:g} in data row {self.row}; check the unit and the "
+            "entry, since predictions for such rows rest on nothing."
+        )
+
+
+@dataclass(frozen=True)
+class ColumnDrift:
+    """How a column differs from the training table.
+
+    Examples
+    --------
+    >>> ColumnDrift("age", 0.3, 0.0001, True, "up").much
+    True
+    """
+
+    name: str
+    psi: float
+    p_value: float  # corrected for the number of columns
+    changed: bool
+    how: str  # the part whose share changed most, in words
+
+    @property
+    def much(self) -> bool:
+        """Whether it changed so much that a model should be looked at."""
+        return self.changed and self.psi >= CHANGED_MUCH
+
+
+def far_values(profile: Profile, frame: pd.DataFrame, prep: Preprocessing) -> list[FarValues]:
+    """Find values that are further outside the training range than that range is wide."""
+    limits, found = {c.name: c for c in profile.numbers}, []
+    for name, values in numbers_of(frame, prep):
+        if name not in limits:
+            continue
+        low, high = limits[name].far
+        far = np.flatnonzero((values < low) | (values > high))  # false where missing
+        if len(far):
+            first, known = int(far[0]), limits[name]
+            value = float(values[first])
+            found.append(FarValues(name, len(far), value, first + 1, known.low, known.high))
+    return found
+
+
+def column_drift(
+    profile: Profile, frame: pd.DataFrame, prep: Preprocessing
+) -> tuple[ColumnDrift, ...]:
+    """Compare every column with its profile, the most changed first.
+
+    Examples
+    --------
+    >>> from alignset.tables.preprocess import fit_preprocessing
+    >>> from alignset.tables.profile import profile_table
+    >>> frame = pd.DataFrame({"age": np.arange(1000.0)})
+    >>> made = fit_preprocessing(frame, {"age": "number"})
+    >>> found = column_drift(profile_table(frame, made), frame + 300, made)
+    >>> found[0].changed, found[0].how
+    (True, 'above 899: 10% before, 40% now')
+    """
+    counts = counts_of(profile, frame, prep)
+    columns: list[NumberProfile | LevelProfile] = [*profile.numbers, *profile.levels]
+    p_values = [_p_value(np.array(c.shares) * profile.rows, counts[c.name]) for c in columns]
+    corrected = _holm(np.array(p_values))
+    found = []
+    for c, p in zip(columns, corrected.tolist(), strict=True):
+        then, now = (_smooth(v) for v in (np.array(c.shares) * profile.rows, counts[c.name]))
+        psi = float(((now - then) * np.log(now / then)).sum())
+        most = int(np.argmax(abs(now - then)))
+        share = counts[c.name][most] / max(len(frame), 1)
+        how = f"{c.part_name(most)}: {percent(c.shares[most])} before, {percent(share)} now"
+        found.append(ColumnDrift(c.name, psi, p, p < SURE and psi >= CHANGED, how))
+    return tuple(sorted(found, key=lambda one: (not one.changed, -one.psi)))
+
+
+def _smooth(counts: Floats) -> Floats:
+    """Return shares, none of them zero."""
+    return np.asarray((counts + 0.5) / (counts.sum() + 0.5 * len(counts)))
+
+
+def _p_value(then: Floats, now: Floats) -> float:
+    """Test whether two samples fall into parts alike."""
+    used = then + now > 0
+    if used.sum() < 2 or not then.sum() or not now.sum():
+        return 1.0
+    both = (then + now)[used]
+    total = both.sum()
+    size = 0.0
+    for counts in (then[used], now[used]):
+        expected = both * counts.sum() / total
+        size += float(((counts - expected) ** 2 / expected).sum())
+    return float(chi2.sf(size, used.sum() - 1))
+
+
+def _holm(p_values: Floats) -> Floats:
+    order = np.argsort(p_values, kind="stable")
+    found = np.empty(len(p_values))
+    found[order] = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    return np.minimum(found, 1.0)
