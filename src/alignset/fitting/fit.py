@@ -88,8 +88,6 @@ def fit_table(
     (60, 2)
     """
     settings, columns, method = settings or Settings(), choice.columns, name_of(method)
-    if columns.truth is None:
-        raise ValueError("name the column of true labels with --truth; without one, see `plan`.")
     targets, design = read_targets(frame, columns), design_of(frame, columns)
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
     judging = judging or Judging()
@@ -106,8 +104,8 @@ def fit_table(
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    notes = (*choice.notes, *_review_notes(judged, comparison, reason), *said)
-    notes += holdout.notes if holdout else ()
+    told = holdout.notes if holdout else ()
+    notes = (*choice.notes, *_review_notes(judged, comparison, reason), *said, *told)
     known = {
         **(about or {}),
         **_training(clf, method, targets, settings),

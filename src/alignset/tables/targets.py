@@ -175,8 +175,10 @@ def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
     return Targets(labels, names, group, unit.astype(np.int64), _chance(frame, columns, labels))
 
 
-def check_review(targets: Targets, truth: str, *, needs_unreviewed: bool) -> None:
+def check_review(targets: Targets, truth: str | None, *, needs_unreviewed: bool) -> None:
     """Refuse a table without reviewed rows, or without unreviewed ones if they are needed."""
+    if truth is None:
+        raise ValueError("name the column of true labels with --truth; without one, see `plan`.")
     n, reviewed = len(targets.group), int(targets.reviewed.sum())
     if reviewed == 0:
         raise ValueError(
