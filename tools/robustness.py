@@ -128,8 +128,8 @@ def against(alone: pd.DataFrame) -> list[str]:
         "The paper's method (Alignment), our joint model of both labels and a network on observed "
         "labels, each with its own search of 20 configs, in "
         f"{how_many(alone['replications'])} replication of every setting ([table](networks.csv), a "
-        "run with `--networks 10 --replications 1`): mean AUROC, and at how many settings the blend "
-        "is ahead or behind by more than 0.005.", "",
+        "run with `--networks 10 --replications 1`): mean AUROC, and at how many settings the "
+        "blend is ahead or behind by more than 0.005.", "",
         "| reviewed | settings | blend | " + " | ".join(
             f"{title} | ahead | behind" for title in NETWORKS.values()
         ) + " |",
