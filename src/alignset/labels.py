@@ -43,6 +43,10 @@ class FewReviewedWarning(UserWarning):
     """Hardly any reviewed row turned out to be of some class."""
 
 
+class UnreadCellsWarning(UserWarning):
+    """Cells of a column of dates or numbers are neither, and count as missing."""
+
+
 class LabelSwitchWarning(UserWarning):
     """Held-out reviewed rows show that the model takes one class for another in some group."""
 

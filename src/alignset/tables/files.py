@@ -87,7 +87,9 @@ def read_table(
     if place.stat().st_size == 0:
         raise ValueError(f"{place} is empty; a table needs a header and rows.")
     wanted = None if columns is None else list(columns)
-    kept = as_text if isinstance(as_text, bool) and as_text else {*(as_text or ()), *dialect.keep_na}
+    kept = (
+        as_text if isinstance(as_text, bool) and as_text else {*(as_text or ()), *dialect.keep_na}
+    )
     try:
         if kind in SEPARATORS:
             frame = _read_text(place, SEPARATORS[kind], wanted, kept, dialect, tell)
