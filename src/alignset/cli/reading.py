@@ -30,8 +30,8 @@ _DIALECT = (
                  "and NA are values; only empty cells are gaps."),
 )  # fmt: skip
 _GROUPING = (
-    click.option("bins", "--bin", multiple=True, metavar="COLUMN=NUMBERS", help="Groups from ranges "
-                 "of numbers, such as age=18,40,65, or COLUMN=each for numbers that are names."),
+    click.option("bins", "--bin", multiple=True, metavar="COLUMN=NUMBERS", help="Groups from "
+                 "ranges, such as age=18,40,65, or COLUMN=each for numbers that are names."),
     click.option("--missing-group", metavar="NAME", help="Group of rows without one.  "
                  "[default: refused]"),
 )  # fmt: skip

@@ -59,10 +59,10 @@ class Graph:
         """Add the inputs, and what turns them into a matrix."""
         if isinstance(prep, Matrix):
             return self._input("features", self.double, prep.n_features)
-        for c in (*prep.codes, *prep.words):
+        for several in prep.several:
             raise ValueError(
-                f"column {c.name!r} is read as codes or words, which an ONNX graph cannot do; fit "
-                f"again with --categorical {c.name} or --ignore {c.name} to export the model."
+                f"column {several.name!r} is read as codes or words, which an ONNX graph cannot do; "
+                f"fit again with --categorical {several.name} or --ignore {several.name}."
             )
         values = [self._input(c.name, self.double) for c in prep.numbers]
         gaps = [self.add("IsNaN", [value]) for value in values]

@@ -56,6 +56,8 @@ def _bins(model: Model) -> dict[str, tuple[float, ...]]:
 
 def _are_edges(edges: Any) -> bool:
     numbers = isinstance(edges, Sequence) and not isinstance(edges, str)
-    return numbers and all(
-        isinstance(edge, int | float) and math.isfinite(edge) for edge in edges
-    ) and list(edges) == sorted(set(edges))
+    return (
+        numbers
+        and all(isinstance(edge, int | float) and math.isfinite(edge) for edge in edges)
+        and list(edges) == sorted(set(edges))
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def binned(name: str) -> str:
 
 
 def add_bins(frame: pd.DataFrame, bins: Bins) -> pd.DataFrame:
-    """Add a column with the range of each number; a gap stays one.
+    """Add a column with the range of each number; a gap stays one, and names become text.
 
     Examples
     --------
@@ -57,21 +58,22 @@ def add_bins(frame: pd.DataFrame, bins: Bins) -> pd.DataFrame:
     """
     check_columns(frame, bins)
     for name, edges in bins.items():
-        if binned(name) in frame:
-            raise ValueError(f"the table already has a column {binned(name)!r}; rename it.")
         if not edges:
-            levels = as_levels(frame[name])
+            column, levels = name, as_levels(frame[name])
         else:
-            numbers = as_numbers(frame[name], "number", None)
-            at = np.searchsorted(edges, numbers, side="right")
-            levels = np.array(_names(edges), dtype=object)[at]
+            column, numbers = binned(name), as_numbers(frame[name], "number", None)
+            if column in frame:
+                raise ValueError(f"the table already has a column {column!r}; rename it.")
+            levels = np.array(_names(edges), dtype=object)[
+                np.searchsorted(edges, numbers, side="right")
+            ]
             levels[np.isnan(numbers)] = None
-        frame = frame.assign(**{binned(name): pd.Series(levels, index=frame.index, dtype=object)})
+        frame = frame.assign(**{column: pd.Series(levels, index=frame.index, dtype=object)})
     return frame
 
 
 def _names(edges: tuple[float, ...]) -> list[str]:
-    between = [f"{low:g} to below {high:g}" for low, high in zip(edges, edges[1:], strict=False)]
+    between = [f"{low:g} to below {high:g}" for low, high in pairwise(edges)]
     return [f"below {edges[0]:g}", *between, f"{edges[-1]:g} or more"]
 
 

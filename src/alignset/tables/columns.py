@@ -141,8 +141,8 @@ def _holds(values: pd.Series[Any], categorical: Sequence[str], codes: Sequence[s
 
 def _is_free_text(values: pd.Series[Any]) -> bool:
     """Tell whether cells have several words, as an identifier has not."""
-    some = values.dropna().iloc[:1000].astype(str)
-    return bool(some.str.split().str.len().mean() >= WORDS)
+    some = values.dropna().iloc[:1000].astype(str).tolist()
+    return bool(some) and sum(len(cell.split()) for cell in some) >= WORDS * len(some)
 
 
 def _settle_text(frame: pd.DataFrame, kinds: dict[str, Holds], choice: str) -> list[str]:

@@ -160,9 +160,8 @@ def _column(
         return [None if value is None else shown(value) for value in values]
     if kinds == {"number"}:
         whole = all(isinstance(value, int) and abs(value) < 2**63 for value in values)
-        return np.array(
-            [np.nan if v is None else v for v in values], dtype=None if whole else float
-        )
+        held = [np.nan if value is None else value for value in values]
+        return np.array(held, dtype=np.int64 if whole else np.float64)
     if kinds == {"date"}:
         return pd.to_datetime(pd.Series(values, dtype=object)).to_numpy()
     return values

@@ -87,9 +87,7 @@ def read_table(
     if place.stat().st_size == 0:
         raise ValueError(f"{place} is empty; a table needs a header and rows.")
     wanted = None if columns is None else list(columns)
-    kept = (
-        as_text if isinstance(as_text, bool) and as_text else {*(as_text or ()), *dialect.keep_na}
-    )
+    kept = True if as_text is True else {*(as_text or ()), *dialect.keep_na}
     try:
         if kind in SEPARATORS:
             frame = _read_text(place, SEPARATORS[kind], wanted, kept, dialect, tell)
@@ -104,7 +102,8 @@ def read_table(
         raise ValueError(f"{place} is damaged: {str(error).lower()}.") from None
     if not len(frame):
         raise ValueError(f"{place} has columns but no rows.")
-    check_names(dialect.keep_na, [str(name) for name in frame.columns] + (wanted or []), str(place))
+    if wanted is None:
+        check_names(dialect.keep_na, [str(name) for name in frame.columns], str(place))
     return frame if wanted is None else frame[wanted]
 
 
@@ -124,12 +123,12 @@ def _keep_text(frame: pd.DataFrame, as_text: bool | Collection[str]) -> None:
             continue
         values = frame[name]
         check_plain(values)
-        if isinstance(values.dtype, np.dtype) and values.dtype.kind == "f":
-            if (values.abs() > MAX_EXACT).any():
-                raise ValueError(
-                    f"column {name!r} holds {values[values.abs() > MAX_EXACT].iloc[0]:.0f} as a "
-                    "decimal number, whose last digits are lost; store ids as text."
-                )
+        floats = isinstance(values.dtype, np.dtype) and values.dtype.kind == "f"
+        if floats and (values.abs() > MAX_EXACT).any():
+            raise ValueError(
+                f"column {name!r} holds {values[values.abs() > MAX_EXACT].iloc[0]:.0f} as a "
+                "decimal number, whose last digits are lost; store ids as text."
+            )
         missing = values.isna().to_numpy(bool)
         texts = [None if gap else shown(v) for v, gap in zip(values.tolist(), missing, strict=True)]
         frame[name] = pd.Series(texts, index=frame.index, dtype=object)

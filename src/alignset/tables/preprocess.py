@@ -76,6 +76,11 @@ class Preprocessing:
         return tuple(c.name for c in every)
 
     @property
+    def several(self) -> tuple[Codes | Words, ...]:
+        """Columns whose cells can hold several things at once."""
+        return (*self.codes, *self.words)
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the matrix's columns."""
         names = [c.name for c in self.numbers]
@@ -83,7 +88,7 @@ class Preprocessing:
         for c in self.categories:
             names += [f"{c.name}={'(missing)' if v is None else v}" for v in c.levels]
             names += [f"{c.name}=(other)"] if c.other else []
-        names += [f"{c.name}: {title}" for c in (*self.codes, *self.words) for title in c.titles]
+        names += [f"{c.name}: {title}" for c in self.several for title in c.titles]
         return tuple(names)
 
     def transform(self, frame: Any, *, first_row: int = 0) -> NDArray[np.float64]:
@@ -110,7 +115,7 @@ class Preprocessing:
             if c.missing
         ]
         coded = [self._one_hot(c, as_levels(frame[c.name])) for c in self.categories]
-        coded += [c.matrix(frame[c.name]) for c in (*self.codes, *self.words)]
+        coded += [c.matrix(frame[c.name]) for c in self.several]
         numbers = np.column_stack(blocks) if blocks else np.zeros((len(frame), 0))
         return np.hstack([numbers, *coded])
 

@@ -42,10 +42,12 @@ class Words:
         table = np.zeros((len(cells) + 1, self.width))
         for row, cell in enumerate(cells):
             words = set(_WORD.findall(str(cell).casefold()))
-            table[
-                row, [zlib.crc32(word.encode("utf-8", "replace")) % self.width for word in words]
-            ] = 1
+            table[row, [_place(word, self.width) for word in words]] = 1
         return np.asarray(table[codes])
+
+
+def _place(word: str, width: int) -> int:
+    return zlib.crc32(word.encode("utf-8", "replace")) % width
 
 
 def check_words(found: Words) -> None:
