@@ -76,8 +76,8 @@ def test_no_such_file_no_such_format_no_rows(tmp_path):
     path = tmp_path / "t.csv"
     assert refused(path) == f"there is no file {path}."
     assert refused(tmp_path / "t.json") == (
-        "t.json has no known format; tables end in .csv, .tsv, .xlsx, .parquet, .feather or .xpt (csv, "
-        "tsv and xpt also with .gz)."
+        "t.json has no known format; tables end in .csv, .tsv, .xlsx, .parquet, .feather or .xpt "
+        "(csv, tsv and xpt also with .gz)."
     )
     path.touch()
     assert refused(path) == f"{path} is empty; a table needs a header and rows."

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import Reading, reading_options, tell
+from alignset.cli.reading import TableReading, reading_options, tell
 from alignset.cli.sample import check_sheet_outputs, write_outputs
 from alignset.model.folder import load_model
 from alignset.model.reading import read_for_model
@@ -56,7 +56,7 @@ ASKED = (
 @ask.seed_option
 @ask.overwrite_option
 @reading_options
-def command(model: Path, table: Path, as_json: bool, reading: Reading, **options: Any) -> None:
+def command(model: Path, table: Path, as_json: bool, reading: TableReading, **options: Any) -> None:
     """Check the labels in TABLE with the MODEL folder.
 
     Ranks every row by the confidence that its observed label is right, estimates the noise rate of

@@ -12,10 +12,10 @@ from typing import Any
 import click
 import pandas as pd
 
-from alignset.cli.reading import Reading, grouping_options, reading_options
+from alignset.cli.reading import TableReading, grouping_options, reading_options
 from alignset.cli.review_options import print_grid
 from alignset.cli.visible import visible
-from alignset.estimator.names import name_of
+from alignset.estimator.names import name_of, needs_unreviewed
 from alignset.fitting.compare import Comparison
 from alignset.fitting.fit import Fitted, fit_table
 from alignset.fitting.held_out import Settings
@@ -28,6 +28,7 @@ from alignset.tables.columns import Choice as TableChoice
 from alignset.tables.fates import Fate, column_fates, summary
 from alignset.tables.files import hash_file, in_thousands
 from alignset.tables.preprocess import fit_preprocessing
+from alignset.tables.targets import check_review, read_targets
 
 SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "threshold")
 """Options for training; the others name columns."""
@@ -85,7 +86,7 @@ def command(
     evaluation: bool,
     dry_run: bool,
     overwrite: bool,
-    reading: Reading,
+    reading: TableReading,
     **options: Any,
 ) -> None:
     """Train a model on TABLE and write it to a folder.
@@ -102,6 +103,8 @@ def command(
     settings = Settings(**{name: options.pop(name) for name in SETTINGS})
     frame, choice = _read(table, reading, options)
     fates = column_fates(frame, choice.kinds, fit_preprocessing(frame, choice.kinds))
+    targets = read_targets(frame, choice.columns)
+    check_review(targets, options["truth"], needs_unreviewed=needs_unreviewed(method))
     if dry_run:
         _print_fates(fates, choice)
         return
@@ -118,7 +121,7 @@ def command(
 
 
 def _read(
-    table: Path, reading: Reading, options: dict[str, Any]
+    table: Path, reading: TableReading, options: dict[str, Any]
 ) -> tuple[pd.DataFrame, TableChoice]:
     """Read the table, and choose its columns; ranges are groups, and no features."""
     named = options["groups"]

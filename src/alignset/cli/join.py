@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import Reading, reading_options
+from alignset.cli.reading import TableReading, reading_options
 from alignset.review.join import join
 from alignset.review.sheet import REVIEWED, read_reviews
 from alignset.tables.files import check_output, write_table
@@ -23,7 +23,13 @@ from alignset.tables.files import check_output, write_table
 @ask.overwrite_option
 @reading_options
 def command(
-    sheet: Path, table: Path, label: str, truth: str, out: Path, overwrite: bool, reading: Reading
+    sheet: Path,
+    table: Path,
+    label: str,
+    truth: str,
+    out: Path,
+    overwrite: bool,
+    reading: TableReading,
 ) -> None:
     """Add the answers in SHEET to the TABLE it was drawn from.
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import Reading, grouping_options, reading_options
+from alignset.cli.reading import TableReading, grouping_options, reading_options
 from alignset.review.aim import Aim
 from alignset.review.forecast import Forecast, forecast
 from alignset.review.plan import Plan, plan
@@ -42,7 +42,7 @@ from alignset.rows.percent import percent
 @grouping_options
 @reading_options
 def command(
-    table: Path, guess: tuple[str, ...], as_json: bool, reading: Reading, **options: Any
+    table: Path, guess: tuple[str, ...], as_json: bool, reading: TableReading, **options: Any
 ) -> None:
     """Work out how many rows of TABLE to review to know a measure well enough.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import Reading, reading_options, tell
+from alignset.cli.reading import TableReading, reading_options, tell
 from alignset.cli.visible import visible
 from alignset.model.folder import load_model
 from alignset.model.predict import predict_table
@@ -38,7 +38,7 @@ def command(
     threshold: float | None,
     positive: str | None,
     overwrite: bool,
-    reading: Reading,
+    reading: TableReading,
 ) -> None:
     """Predict the true label of every row of TABLE with the model folder MODEL.
 

@@ -38,7 +38,7 @@ _GROUPING = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableReading:
     """How a table is to be read, as the options say."""
 
     dialect: Dialect
@@ -99,7 +99,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             keep_na=options.pop("keep_na"),
         )
         bins = parse_bins(options.pop("bins", ()))
-        how = Reading(dialect, bins, options.pop("missing_group", None))
+        how = TableReading(dialect, bins, options.pop("missing_group", None))
         return command(*args, reading=how, **options)
 
     made: Callable[..., Any] = packed

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from alignset.cli.reading import Reading, reading_options, tell
+from alignset.cli.reading import TableReading, reading_options, tell
 from alignset.report import Display
 from alignset.report.gather import gather
 from alignset.report.model_page import model_page
@@ -55,7 +55,7 @@ def command(
     table: Path | None,
     top: int | None,
     show: tuple[str, ...],
-    reading: Reading,
+    reading: TableReading,
 ) -> None:
     """Present results as one self-contained HTML file.
 

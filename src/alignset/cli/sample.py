@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import Reading, grouping_options, reading_options
+from alignset.cli.reading import TableReading, grouping_options, reading_options
 from alignset.review.sample import sample
 from alignset.review.sheet import (
     LABEL_STUDIO_CONFIG,
@@ -50,7 +50,7 @@ def command(
     out: Path,
     tasks: Path | None,
     overwrite: bool,
-    reading: Reading,
+    reading: TableReading,
     **options: Any,
 ) -> None:
     """Draw N rows of TABLE for review, at random within each group x observed label.

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import Reading, reading_options, tell
+from alignset.cli.reading import TableReading, reading_options, tell
 from alignset.evaluate import ThresholdChoice, choose_threshold
 from alignset.evaluate.thresholds import TARGETS
 from alignset.model.decisions import rarest
@@ -78,7 +78,7 @@ def command(
     level: float,
     as_json: bool,
     random_state: int,
-    reading: Reading,
+    reading: TableReading,
 ) -> None:
     """Choose the probability from which MODEL predicts the class to find, one of two.
 
@@ -133,7 +133,7 @@ def _kept(model: Model, positive: str | None) -> dict[str, Any]:
 
 
 def _from_table(
-    model: Model, path: Path, positive: str | None, reading: Reading, quiet: bool
+    model: Model, path: Path, positive: str | None, reading: TableReading, quiet: bool
 ) -> dict[str, Any]:
     """Return the rows of a table that the model was not trained on, and the class to find."""
     check_two_classes(len(model.classes))

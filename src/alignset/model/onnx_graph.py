@@ -61,7 +61,7 @@ class Graph:
             return self._input("features", self.double, prep.n_features)
         for several in prep.several:
             raise ValueError(
-                f"column {several.name!r} is read as codes or words, which an ONNX graph cannot do; "
+                f"column {several.name!r} is read as codes or words, which ONNX graphs cannot do; "
                 f"fit again with --categorical {several.name} or --ignore {several.name}."
             )
         values = [self._input(c.name, self.double) for c in prep.numbers]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.model.fitted import Model
-from alignset.tables.codes import Codes
+from alignset.tables.codes import CodeColumn
 from alignset.tables.preprocess import Category, Matrix, Number, Preprocessing
 
 N_ROWS = 8
@@ -89,7 +89,7 @@ _TEXTS = ["one", "one two", "three", "", "four five six", "ONE seven", "eight, n
 """Made-up text; its words are hashed."""
 
 
-def _codes(c: Codes, shift: int) -> list[Any]:
+def _codes(c: CodeColumn, shift: int) -> list[Any]:
     """Return codes that have the marks, one or two in a cell."""
     known = [*(mark.removeprefix("=").partition("-")[0] for mark in c.marks), "ZZZZ"]
     pairs = [(known[(i + shift) % len(known)], known[3 * i % len(known)]) for i in range(N_ROWS)]

@@ -46,11 +46,11 @@ MARK = re.compile(r"[0-9A-Z]{1,12}(?:-[0-9A-Z]{1,12})?")
 
 
 @dataclass(frozen=True)
-class Codes:
+class CodeColumn:
     """A column read as one 0/1 column per mark: whether any code of the cell has it.
 
-    A mark is how a code begins (``E11``), a whole code (``=E119``), or a range that its first
-    characters lie in (``E00-E90``).
+    Cells can hold several codes. A mark is how a code begins (``E11``), a whole code (``=E119``),
+    or a range that its first characters lie in (``E00-E90``).
     """
 
     name: str
@@ -130,7 +130,7 @@ def _all_match(cell: str, pattern: re.Pattern[str]) -> bool:
     return bool(parts) and all(map(pattern.fullmatch, parts))
 
 
-def learn_codes(values: pd.Series[Any], system: str, least: int) -> Codes:
+def learn_codes(values: pd.Series[Any], system: str, least: int) -> CodeColumn:
     """Keep the marks that at least ``least`` rows have: chapters, groups, and frequent codes."""
     cells = values.dropna().astype("object").value_counts()
     whole: Counter[str] = Counter()
@@ -148,7 +148,7 @@ def learn_codes(values: pd.Series[Any], system: str, least: int) -> Codes:
     kept = [_frequent(counter, least, MAX_CODES) for counter in (chapters, stems, whole)]
     gaps = len(values) - int(cells.sum())
     marks = dict.fromkeys(mark for of in kept for mark in of)
-    return Codes(str(values.name), tuple(marks), gaps >= least)
+    return CodeColumn(str(values.name), tuple(marks), gaps >= least)
 
 
 def _frequent(counts: Counter[str], least: int, most: int) -> list[str]:
@@ -156,7 +156,7 @@ def _frequent(counts: Counter[str], least: int, most: int) -> list[str]:
     return sorted(name for name, count in order[:most] if count >= least)
 
 
-def check_codes(found: Codes) -> None:
+def check_codes(found: CodeColumn) -> None:
     """Refuse what no fit has written."""
     good = all(
         isinstance(mark, str) and MARK.fullmatch(mark.removeprefix("=")) for mark in found.marks

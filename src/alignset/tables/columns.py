@@ -103,8 +103,6 @@ def choose_columns(
     parts = [(label, "label"), (truth, "truth"), (id, "id"), (probability, "probability")]
     parts += [(name, "group") for name in groups]
     _check_parts(frame, parts, (*ignore, *categorical, *codes, *allow_leak))
-    if text not in TEXT_CHOICES:
-        raise ValueError(f"--text takes {', '.join(TEXT_CHOICES)}, got {text!r}.")
     taken = {name for name, part in parts if part != "group"} | {*ignore, *sheet}
     kinds: dict[str, Holds] = {}
     notes: list[str] = []
@@ -115,13 +113,11 @@ def choose_columns(
         levels = _Levels.of(values)
         note = _empty(name, levels)
         if note is None:
-            kind = _holds(values, categorical, codes)
-            leak = None if name in allow_leak else _check_leak(values, levels, kind, labels, truth)
-            free = kind.kind == "text" and text == "hash" and _is_free_text(values)
-            note = None if free else leak
-        if note is None:
-            kinds[name] = kind
-        else:
+            kind = kinds[name] = _holds(values, categorical, codes)
+            free = name in allow_leak or (text == "hash" and _is_free_text(values, kind))
+            note = None if free else _check_leak(values, levels, kind, labels, truth)
+        if note is not None:
+            kinds.pop(name, None)
             notes.append(note)
     notes += _settle_text(frame, kinds, text)
     if not kinds:
@@ -139,14 +135,18 @@ def _holds(values: pd.Series[Any], categorical: Sequence[str], codes: Sequence[s
     return what_holds(values)
 
 
-def _is_free_text(values: pd.Series[Any]) -> bool:
+def _is_free_text(values: pd.Series[Any], holds: Holds) -> bool:
     """Tell whether cells have several words, as an identifier has not."""
+    if holds.kind != "text":
+        return False
     some = values.dropna().iloc[:1000].astype(str).tolist()
     return bool(some) and sum(len(cell.split()) for cell in some) >= WORDS * len(some)
 
 
 def _settle_text(frame: pd.DataFrame, kinds: dict[str, Holds], choice: str) -> list[str]:
     """Do with text of too many values what was chosen, and say what was left out."""
+    if choice not in TEXT_CHOICES:
+        raise ValueError(f"--text takes {', '.join(TEXT_CHOICES)}, got {choice!r}.")
     names = [name for name, each in kinds.items() if each.kind == "text"]
     if names and choice == "refuse":
         told = ", ".join(f"{name!r} ({frame[name].nunique()} values)" for name in names[:5])

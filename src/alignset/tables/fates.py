@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.tables.codes import Codes, codes_in
+from alignset.tables.codes import CodeColumn, codes_in
 from alignset.tables.kinds import Holds, as_levels
 from alignset.tables.preprocess import Category, Number, Preprocessing
-from alignset.tables.words import Words
+from alignset.tables.words import WordColumn
 
 SHOWN = 3
 """Cells that are shown as examples."""
@@ -124,7 +124,7 @@ def _above(rare: pd.Series[Any]) -> int:
     return max(5, int(rare.max()) + 1)
 
 
-def _codes(c: Codes, values: pd.Series[Any], system: str) -> Fate:
+def _codes(c: CodeColumn, values: pd.Series[Any], system: str) -> Fate:
     held = values.dropna().astype("object").value_counts()
     codes = {code for cell in held.index for code in codes_in(cell)}
     own = {mark[1:] for mark in c.marks if mark.startswith("=")}
@@ -146,7 +146,7 @@ def _codes(c: Codes, values: pd.Series[Any], system: str) -> Fate:
     return Fate(c.name, f"{name} codes, {len(codes)} different", becomes or "nothing", lost)
 
 
-def _words(c: Words, values: pd.Series[Any]) -> Fate:
+def _words(c: WordColumn, values: pd.Series[Any]) -> Fate:
     lost = "the order of words, and which of those with the same hash it is"
     return Fate(c.name, f"text, {_count(values.nunique(), 'value')}", f"{c.width} hashes", lost)
 

@@ -12,11 +12,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from alignset.rows.features import LARGEST, LARGEST_SINGLE, SMALLEST, units_of
-from alignset.tables.codes import Codes, check_codes, learn_codes
+from alignset.tables.codes import CodeColumn, check_codes, learn_codes
 from alignset.tables.files import check_names, check_plain
 from alignset.tables.forms import MAX_UNIT, ORDERS, PLAIN, Form
 from alignset.tables.kinds import MAX_LEVELS, MIN_COUNT, Holds, Kind, as_levels, as_numbers
-from alignset.tables.words import Words, check_words
+from alignset.tables.words import WordColumn, check_words
 
 EPOCH = "1970-01-01"
 """The day that counts as 0; one of the table would tell a person's date."""
@@ -66,8 +66,8 @@ class Preprocessing:
 
     numbers: tuple[Number, ...]
     categories: tuple[Category, ...]
-    codes: tuple[Codes, ...] = ()
-    words: tuple[Words, ...] = ()
+    codes: tuple[CodeColumn, ...] = ()
+    words: tuple[WordColumn, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class Preprocessing:
         return tuple(c.name for c in every)
 
     @property
-    def several(self) -> tuple[Codes | Words, ...]:
+    def several(self) -> tuple[CodeColumn | WordColumn, ...]:
         """Columns whose cells can hold several things at once."""
         return (*self.codes, *self.words)
 
@@ -249,7 +249,7 @@ def fit_preprocessing(
         _learn_numbers(frame, numbers) if numbers else (),
         _learn_categories(frame, of["category"], least) if of["category"] else (),
         tuple(learn_codes(frame[n], held[n].system or "codes", least) for n in of["codes"]),
-        tuple(Words(n) for n in of["text"]),
+        tuple(WordColumn(n) for n in of["text"]),
     )
 
 
@@ -330,8 +330,8 @@ def from_data(data: Any) -> Preprocessing | Matrix:
             Number(**{**c, "missing": _pair(c["missing"]), "form": Form(**c.get("form", {}))})
             for c in data["numbers"]
         ]
-        codes = [Codes(**{**c, "marks": tuple(c["marks"])}) for c in data.get("codes", ())]
-        words = [Words(**c) for c in data.get("words", ())]
+        codes = [CodeColumn(**{**c, "marks": tuple(c["marks"])}) for c in data.get("codes", ())]
+        words = [WordColumn(**c) for c in data.get("words", ())]
         categories = [
             Category(c["name"], tuple(c["levels"]), c["other"]) for c in data["categories"]
         ]

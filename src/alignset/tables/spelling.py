@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.tables.dialect import Tell
+from alignset.tables.files import check_plain
 from alignset.tables.kinds import as_levels
 
 SHOWN = 3
@@ -38,6 +39,7 @@ def unify_labels(
     for name in (label, truth):
         if name is None or name not in frame or not _is_text(frame[name]):
             continue
+        check_plain(frame[name])
         counts = frame[name].value_counts()
         counts = counts[counts > 0]
         order = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
@@ -97,6 +99,7 @@ def fill_groups(frame: pd.DataFrame, groups: Sequence[str], name: str, tell: Tel
     for column in groups:
         if column not in frame:
             continue
+        check_plain(frame[column])
         missing = frame[column].isna().to_numpy(bool)
         levels = as_levels(frame[column])
         if name in levels:

@@ -18,12 +18,12 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Words:
+class WordColumn:
     """A column of text read as 0/1 columns: whether a word with that hash occurs.
 
     Examples
     --------
-    >>> made = Words("note", 4)
+    >>> made = WordColumn("note", 4)
     >>> made.matrix(pd.Series(["dry cough", None])).sum(axis=1).tolist()
     [2.0, 0.0]
     """
@@ -50,7 +50,7 @@ def _place(word: str, width: int) -> int:
     return zlib.crc32(word.encode("utf-8", "replace")) % width
 
 
-def check_words(found: Words) -> None:
+def check_words(found: WordColumn) -> None:
     """Refuse what no fit has written."""
     whole = isinstance(found.width, int) and not isinstance(found.width, bool)
     if not (isinstance(found.name, str) and whole and 1 <= found.width <= 4096):
