@@ -119,7 +119,7 @@ def _notes(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:
     for name, cells in model.preprocessing.unread_cells(frame).items():
         some = ", ".join(map(repr, dict.fromkeys(cells[:SHOWN])))
         notes.append(
-            f"column {name!r} has {len(cells)} cells that are no number or date and count as "
-            f"missing, such as {some}."
+            f"column {name!r}: cells that are no number or date count as missing: {len(cells)}, "
+            f"such as {some}."
         )
     return tuple(notes)

@@ -107,8 +107,7 @@ def choose_columns(
     kinds: dict[str, Holds] = {}
     notes: list[str] = []
     labels = [_Known.of(frame, each) for each in (label, truth) if each is not None]
-    for name in (str(c) for c in frame.columns if c not in taken):
-        values = frame[name]
+    for name, values in ((str(c), frame[c]) for c in frame.columns if c not in taken):
         check_plain(values)
         levels = _Levels.of(values)
         note = _empty(name, levels)

@@ -212,28 +212,40 @@ def write_sheet_file(frame: pd.DataFrame, part: Path, path: Path) -> None:
     """Write a table as a workbook of one sheet; text stays text, and no formula is computed."""
     need_openpyxl(path)
     import openpyxl
-    from openpyxl.utils.exceptions import IllegalCharacterError  # type: ignore[import-untyped]
 
     if len(frame) >= MAX_ROWS or len(frame.columns) > MAX_COLUMNS:
         raise ValueError(
             f"{path.name} cannot hold {len(frame)} rows and {len(frame.columns)} columns; a sheet "
             f"has {MAX_ROWS} rows with its header and {MAX_COLUMNS} columns: write .csv."
         )
+    names = [str(name) for name in frame.columns]
+    held = [frame[name].to_numpy(object) for name in frame.columns]
+    for values in (names, *held):
+        _check_texts(values, path)  # before anything is open
     book = openpyxl.Workbook(write_only=True)
     page = book.create_sheet("table")
-    try:
-        page.append([_written(page, str(name), path) for name in frame.columns])
-        held = [frame[name].to_numpy(object) for name in frame.columns]
-        for row in zip(*held, strict=True):
-            page.append([_written(page, value, path) for value in row])
-    except IllegalCharacterError as error:
-        raise ValueError(
-            f"{path.name} cannot hold the control characters in {str(error)[:60]!r}; write .csv."
-        ) from None
+    page.append([_written(page, name) for name in names])
+    for row in zip(*held, strict=True):
+        page.append([_written(page, value) for value in row])
     book.save(part)
 
 
-def _written(page: Any, value: Any, path: Path) -> Any:
+def _check_texts(values: Any, path: Path) -> None:
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE  # type: ignore[import-untyped]
+
+    for value in values:
+        if isinstance(value, str) and len(value) > MAX_TEXT:
+            raise ValueError(
+                f"{path.name} cannot hold text of {len(value)} characters; a cell takes "
+                f"{MAX_TEXT}: write .csv."
+            )
+        if isinstance(value, str) and ILLEGAL_CHARACTERS_RE.search(value):
+            raise ValueError(
+                f"{path.name} cannot hold the control characters in {value[:60]!r}; write .csv."
+            )
+
+
+def _written(page: Any, value: Any) -> Any:
     from openpyxl.cell import WriteOnlyCell  # type: ignore[import-untyped]
 
     if value is None or value is pd.NA or value is pd.NaT or value != value:
@@ -246,11 +258,6 @@ def _written(page: Any, value: Any, path: Path) -> Any:
         value = str(value)  # Excel knows neither
     if not isinstance(value, str):
         return value
-    if len(value) > MAX_TEXT:
-        raise ValueError(
-            f"{path.name} cannot hold text of {len(value)} characters; a cell takes {MAX_TEXT}: "
-            "write .csv."
-        )
     cell = WriteOnlyCell(page, value=value)
     cell.data_type = "s"  # "=1+1" and "#N/A" are text
     return cell

@@ -75,13 +75,17 @@ def summary(fates: Iterable[Fate]) -> str:
     names = {"numbers": "number", "true or false": "yes/no column", "dates": "date"}
     for fate in fates:
         kind = fate.holds.partition(",")[0]
-        kind = names.get(kind, kind)
+        kind = names.get(kind, f"column of {kind}" if kind.endswith("codes") else kind)
         counts[kind] = counts.get(kind, 0) + 1
     plural = {"category": "categories", "text": "texts"}
     return ", ".join(
-        f"{count} {kind if count == 1 else plural.get(kind, kind.removesuffix('s') + 's')}"
+        f"{count} {kind if count == 1 else plural.get(kind, _plural(kind))}"
         for kind, count in counts.items()
     )
+
+
+def _plural(kind: str) -> str:
+    return kind.replace("column", "columns") if "column" in kind else f"{kind}s"
 
 
 def _number(c: Number, unread: list[str]) -> Fate:
@@ -89,7 +93,7 @@ def _number(c: Number, unread: list[str]) -> Fate:
     note = ""
     if c.kind == "date":
         holds, becomes = f"dates{ORDER[c.form.order]}", becomes.replace("number", "number (days)")
-        note = f"dates are read{ORDER[c.form.order]}" if c.form.order != "ymd" else ""
+        note = f"text is read as dates{ORDER[c.form.order]}" if c.form.order != "ymd" else ""
     elif c.kind == "boolean":
         holds, becomes = "true or false", becomes.replace("number", "0/1 column")
     else:
@@ -101,7 +105,8 @@ def _number(c: Number, unread: list[str]) -> Fate:
     lost = ""
     if unread:
         some = ", ".join(map(repr, list(dict.fromkeys(unread))[:SHOWN]))
-        lost = f"{_count(len(unread), 'cell')} cannot be read and count as missing, such as {some}"
+        verb = "counts" if len(unread) == 1 else "count"
+        lost = f"{_count(len(unread), 'unreadable cell')} {verb} as missing, such as {some}"
     return Fate(c.name, holds, becomes, lost, note)
 
 
