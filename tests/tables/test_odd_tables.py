@@ -1,6 +1,7 @@
 import json
 import sys
 
+import list_odd_tables
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,3 +119,7 @@ def test_an_odd_column_keeps_its_content_or_is_refused(odd):
     again = from_data(json.loads(json.dumps(made.to_data())))
     assert again == made
     np.testing.assert_array_equal(again.transform(frame), values)
+
+
+def test_the_page_lists_them_as_they_are():
+    assert list_odd_tables.PAGE.read_text(encoding="utf-8") == list_odd_tables.page()

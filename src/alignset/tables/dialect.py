@@ -59,9 +59,7 @@ class Dialect:
 
 def _check_encoding(name: str) -> None:
     try:
-        known = codecs.lookup(name)
-        "a".encode(known.name)
-        text = isinstance(b"a".decode(known.name), str)
+        text = "a,1".encode(codecs.lookup(name).name).decode(name) == "a,1"
     except (LookupError, UnicodeError, ValueError):
         text = False
     if not text:
