@@ -203,6 +203,11 @@ EXCEL = [
         {"n": [1, None, 3]}, notes=["1 cells that show an error"],
     ),
     Odd(
+        "formulas that were never computed", "t.xlsx",
+        book(("a", [["n", "m"], [1, "=A2*2"], [2, 5]])), {"n": [1, 2], "m": [None, 5]},
+        notes=["1 formulas that were never computed"],
+    ),
+    Odd(
         "no name above a column", "t.xlsx", book(("a", [["n"], [1, 2]])),
         refused="no name for column 2",
     ),

@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 
 from alignset.tables.dialect import NA_WORDS, Tell
-from alignset.tables.scan import MAX_RATIO, MAX_UNPACKED
+from alignset.tables.scan import BLOCK, MAX_RATIO, MAX_UNPACKED
 
 MAX_CELLS = 100_000_000
 MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
 """What a sheet can hold."""
+
+_EMPTY_FORMULA = re.compile(rb"(?:</f>|<f[^<>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 
 MAX_DIGITS = 15
 """Digits of a number that Excel keeps."""
@@ -69,7 +71,28 @@ def read_sheet(
     if as_text is True:
         columns = {at: ["" if v is None else v for v in column] for at, column in columns.items()}
     _tell(spoilt, shares, tell)
+    empty = _never_computed(path)
+    if empty:
+        tell(
+            f"{path.name} has {empty} formulas that were never computed; their cells count as "
+            "empty, so open the file in Excel and save it."
+        )
     return names, columns
+
+
+def _never_computed(path: Path) -> int:
+    """Count the formulas of a workbook that have no value, as programs write them."""
+    found = 0
+    with zipfile.ZipFile(path) as packed:
+        for name in packed.namelist():
+            if not name.startswith("xl/worksheets/") or not name.endswith(".xml"):
+                continue
+            with packed.open(name) as stream:
+                rest = b""
+                while block := stream.read(BLOCK):
+                    cells, mark, rest = (rest + block).rpartition(b"</c>")
+                    found += len(_EMPTY_FORMULA.findall(cells + mark))
+    return found
 
 
 def _tell(spoilt: Counter[str], shares: list[str], tell: Tell) -> None:
