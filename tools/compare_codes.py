@@ -1,8 +1,8 @@
 """How well a column of ICD-10 codes is encoded: levels, chapters and groups, skrub's encoders.
 
 Codes are drawn as registries have them, few often and thousands rarely; the risk of a row has a
-part for its chapter, its group of three characters and its code. A logistic regression on the encoded
-column alone is scored on other rows. Needs skrub, which alignset does not:
+part for its chapter, its group of three characters and its code. A logistic regression on the
+encoded column alone is scored on other rows. Needs skrub, which alignset does not:
 
     pip install skrub && PYTHONPATH=src python tools/compare_codes.py
 """

@@ -20,6 +20,9 @@ MAX_CODES = 40
 MANY_CODES = 20
 """With at most this many different values, a column of codes is a category like any other."""
 
+MAX_CELL = 1000
+"""Characters of a cell of codes."""
+
 MAX_CODE = 12
 """Characters of a code."""
 
@@ -126,6 +129,8 @@ def code_system(cells: Sequence[str], counts: Sequence[int]) -> str | None:
 
 
 def _all_match(cell: str, pattern: re.Pattern[str]) -> bool:
+    if len(cell) > MAX_CELL:
+        return False
     parts = [part for part in _BETWEEN.split(cell.strip().upper()) if part]
     return bool(parts) and all(map(pattern.fullmatch, parts))
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
 from alignset.tables.dialect import Tell
 
@@ -55,9 +54,12 @@ def ungroup(frame: pd.DataFrame, decimal: str, skip: Collection[str], tell: Tell
         for mark in groups
     ]  # fmt: skip
     changed: dict[str, list[str]] = {}
-    for name in frame.columns:
-        if name in skip or is_numeric_dtype(frame[name]):
+    firsts = frame.iloc[0].tolist() if len(frame) else []
+    for name, dtype, first in list(zip(frame.columns, frame.dtypes, firsts, strict=False)):
+        if name in skip or not _is_text(dtype):
             continue
+        if isinstance(first, str) and not any(c.isdigit() for c in first[:20]):
+            continue  # quick where there are thousands of columns
         found = _ungrouped(frame[name], decimal, forms)
         if found is not None:
             mark, example, frame[name] = found
@@ -66,6 +68,10 @@ def ungroup(frame: pd.DataFrame, decimal: str, skip: Collection[str], tell: Tell
         some = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
         one = f"column {some} is" if len(names) == 1 else f"{len(names)} columns ({some}) are"
         tell(f"{one} written with {how} and read as numbers.")
+
+
+def _is_text(dtype: Any) -> bool:
+    return not (isinstance(dtype, np.dtype) and dtype.kind in "biuf")
 
 
 def _ungrouped(
