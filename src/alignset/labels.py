@@ -43,6 +43,10 @@ class FewReviewedWarning(UserWarning):
     """Hardly any reviewed row turned out to be of some class."""
 
 
+class UnreadCellsWarning(UserWarning):
+    """Cells of a column of dates or numbers are neither, and count as missing."""
+
+
 class LabelSwitchWarning(UserWarning):
     """Held-out reviewed rows show that the model takes one class for another in some group."""
 
@@ -104,7 +108,9 @@ def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> E
     seen = _present(y, missing, name)
     _kind(seen, name)
     advice = "every row needs an observed label, so drop those rows"
-    hint = " (unreviewed rows are marked in y_true)" if column is None else ""
+    hint = " (unreviewed rows are marked in y_true)"
+    if column is not None:
+        hint = f", or pass --keep-na {column} if the words None or NA in it are labels"
     check_complete(missing, "y", advice + hint, column=column)
     n = len(seen)
     unreviewed = np.ones(n, dtype=bool) if y_true is None else is_missing(y_true)

@@ -134,7 +134,7 @@ def test_a_group_that_nobody_reviewed_has_no_rate(tmp_path, capsys):
     [
         (["--label", "tld"], "the table has no column 'tld'; did you mean 'told'?"),
         (["--method", "magic"], "no method 'magic'; there are blend, alignment, "),
-        (["--group", "z"], "make 150 groups, more than 50"),
+        (["--group", "z"], "column 'z' holds 150 different numbers, too many to be groups"),
         (["--device", "cuda"], "there is no CUDA device; pass --device cpu."),
         (["--ignore", "nix"], "the table has no column 'nix'"),
         (["--id", "told"], "column 'told' is given as label and as id"),
@@ -263,7 +263,10 @@ def test_names_and_dates_of_single_people_are_in_no_file(tmp_path, capsys):
     frame.loc[5, "born"] = "1903-07-21"
     frame.to_csv(tmp_path / "t.csv", index=False)
     told = arguments(tmp_path / "t.csv", tmp_path / "m")
-    code, _, err = run(capsys, *told, *FEW, "--method", "observed_linear")
+    quick = (*told, *FEW, "--method", "observed_linear")
+    code, _, err = run(capsys, *quick)
+    assert (code, err.startswith("error: text has too many values")) == (1, True)
+    code, _, err = run(capsys, *quick, "--text", "levels")
     assert (code, err) == (0, "")
     code, _, err = run(capsys, "export", tmp_path / "m", "--onnx", tmp_path / "m" / "m.onnx")
     assert (code, err) == (0, "")

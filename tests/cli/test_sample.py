@@ -94,7 +94,7 @@ def test_mistakes_leave_no_file(capsys, tmp_path, table, argv, said):
 def test_a_sheet_has_to_be_text(capsys, tmp_path, table):
     code, _, err = run(capsys, "sample", table, "--n", 5, "-o", tmp_path / "s.parquet")
     assert code == 1
-    assert err == "error: s.parquet must end in .csv or .tsv, which reviewers can fill in.\n"
+    assert err == "error: s.parquet must end in .csv, .tsv or .xlsx, which reviewers can fill in.\n"
 
 
 def test_an_unknown_answer_leaves_no_table(capsys, tmp_path, table):

@@ -262,7 +262,8 @@ def test_labels_that_cannot_be_learned_from_are_refused():
     )
     assert refused(frame.assign(told=frame["told"].where(frame.index != 6))) == (
         "column 'told' is missing in 1 of 240 rows, first in data row 7; every row needs an "
-        "observed label, so drop those rows."
+        "observed label, so drop those rows, or pass --keep-na told if the words None or NA in it "
+        "are labels."
     )
     assert refused(frame.assign(told=np.arange(240) // 2)) == (
         "column 'told' has 120 different values; a label can have at most 20 classes."

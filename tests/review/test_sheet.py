@@ -154,7 +154,7 @@ def test_tasks_nobody_answered_can_be_read(tmp_path, sheet):
             "{} has a task that `alignset sample` did not write: row, id_column, "
             "stratum, wave or probability is missing.",
         ),
-        ("s.xlsx", "x", "s.xlsx is not a review sheet; sheets end in .csv, .tsv or .json."),
+        ("s.xls", "x", "s.xls is not a review sheet; sheets end in .csv, .tsv, .xlsx or .json."),
     ],
 )
 def test_what_is_no_sheet_is_refused(tmp_path, name, text, said):

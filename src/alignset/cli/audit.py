@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableReading, reading_options, tell
 from alignset.cli.sample import check_sheet_outputs, write_outputs
 from alignset.model.folder import load_model
+from alignset.model.reading import read_for_model
 from alignset.review.audit import Audit, audit
 from alignset.rows.percent import percent
-from alignset.tables.files import check_output, read_table, write_table
+from alignset.tables.files import check_output, write_table
 
 ASKED = (
     "label", "truth", "id", "score", "score_b", "threshold", "new_rows", "next_rows", "floor",
@@ -53,7 +55,8 @@ ASKED = (
 @ask.json_option
 @ask.seed_option
 @ask.overwrite_option
-def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
+@reading_options
+def command(model: Path, table: Path, as_json: bool, reading: TableReading, **options: Any) -> None:
     """Check the labels in TABLE with the MODEL folder.
 
     Ranks every row by the confidence that its observed label is right, estimates the noise rate of
@@ -68,7 +71,8 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
     _check_outputs(options)
     asked = {name: options[name] for name in ASKED}
     loaded = load_model(model)
-    frame = read_table(table, as_text=[options["id"] or loaded.columns.id or ""])
+    named = {name: options[name] for name in ("id", "label", "truth")}
+    frame = read_for_model(loaded, table, dialect=reading.dialect, tell=tell(as_json), **named)
     found = audit(loaded, frame, group=options["group"] or None, **asked)
     if options["out"] is not None:
         write_table(found.frame(), options["out"], overwrite=options["overwrite"])

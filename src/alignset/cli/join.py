@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableReading, reading_options
 from alignset.review.join import join
 from alignset.review.sheet import REVIEWED, read_reviews
-from alignset.tables.files import check_output, read_table, write_table
+from alignset.tables.files import check_output, write_table
 
 
 @click.command("join")
@@ -20,7 +21,16 @@ from alignset.tables.files import check_output, read_table, write_table
               help="Column for the true labels.")  # fmt: skip
 @ask.out_option("Table with reviews.")
 @ask.overwrite_option
-def command(sheet: Path, table: Path, label: str, truth: str, out: Path, overwrite: bool) -> None:
+@reading_options
+def command(
+    sheet: Path,
+    table: Path,
+    label: str,
+    truth: str,
+    out: Path,
+    overwrite: bool,
+    reading: TableReading,
+) -> None:
     """Add the answers in SHEET to the TABLE it was drawn from.
 
     SHEET is the filled-in CSV or TSV, or a JSON or JSON-MIN export from Label Studio. The result
@@ -30,7 +40,7 @@ def command(sheet: Path, table: Path, label: str, truth: str, out: Path, overwri
     """
     check_output(out, overwrite=overwrite)
     reviews = read_reviews(sheet)
-    frame = read_table(table, as_text=[reviews.id_column])
+    frame = reading.read(table, ids=[reviews.id_column], label=label, truth=truth)
     joined = join(frame, reviews, label=label, truth=truth)
     write_table(joined.table, out, overwrite=overwrite)
     click.echo(

@@ -8,9 +8,11 @@ import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableReading, reading_options, tell
 from alignset.fitting.monitor import Change, Monitored, monitor
 from alignset.model.folder import load_model
-from alignset.tables.files import check_output, in_thousands, read_table, write_table
+from alignset.model.reading import read_for_model
+from alignset.tables.files import check_output, in_thousands, write_table
 
 SHOWN = 10
 """Changed columns that are printed."""
@@ -46,6 +48,7 @@ VERDICTS = {
 @ask.level_option
 @ask.json_option
 @ask.overwrite_option
+@reading_options
 def command(
     model: Path,
     table: Path,
@@ -55,6 +58,7 @@ def command(
     level: float,
     as_json: bool,
     overwrite: bool,
+    reading: TableReading,
 ) -> None:
     """Compare TABLE, which came after training, with what MODEL was trained on.
 
@@ -65,7 +69,7 @@ def command(
     if out is not None:
         check_output(out, overwrite=overwrite)
     loaded = load_model(model)
-    frame = read_table(table, as_text=[loaded.columns.id or ""])
+    frame = read_for_model(loaded, table, dialect=reading.dialect, tell=tell(as_json))
     found = monitor(loaded, frame, by=by, threshold=threshold, level=level)
     if out is not None:
         write_table(found.frame(), out, overwrite=overwrite)

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableReading, grouping_options, reading_options
 from alignset.review.aim import Aim
 from alignset.review.forecast import Forecast, forecast
 from alignset.review.plan import Plan, plan
 from alignset.rows.percent import percent
-from alignset.tables.files import read_table
 
 
 @click.command("plan")
@@ -39,7 +39,11 @@ from alignset.tables.files import read_table
 @click.option("--floor", default=10, show_default=True, help="Minimum rows from each cell.")
 @ask.seed_option
 @ask.json_option
-def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@grouping_options
+@reading_options
+def command(
+    table: Path, guess: tuple[str, ...], as_json: bool, reading: TableReading, **options: Any
+) -> None:
     """Work out how many rows of TABLE to review to know a measure well enough.
 
     By default the noise rate of each group, the share of observed labels that are wrong: "needed"
@@ -53,12 +57,15 @@ def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) 
     No file is written. Draw the rows with `alignset sample --measure` and the same options.
     """
     aim, truth = ask.take_aim(options), options.pop("truth")
-    label, group = options["label"], list(options["group"])
+    label, named = options["label"], list(options["group"])
+    group = options["group"] = reading.groups(named)
     expected, seed = options.pop("expected"), options.pop("random_state")
     assert aim is not None
     # a first wave brings the columns of its sheet, whichever of them there are
-    wanted = None if truth else list(dict.fromkeys([label, *group, *aim.columns]))
-    frame = read_table(table, columns=wanted)
+    wanted = None if truth else list(dict.fromkeys([label, *named, *aim.columns]))
+    frame = reading.read(
+        table, label=label, truth=truth, groups=named, columns=wanted, quiet=as_json
+    )
     rates = ask.parse_guess(guess, frame[label].drop_duplicates().tolist())
     if aim == Aim("wrong") and truth is None:
         options["assurance"] = None if expected else options["assurance"]

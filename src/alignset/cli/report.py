@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
 
+from alignset.cli.reading import TableReading, reading_options, tell
 from alignset.report import Display
 from alignset.report.gather import gather
 from alignset.report.model_page import model_page
@@ -43,6 +45,7 @@ DOUBTFUL = 20
 @click.option("--table", type=_FILE, help="For a model: table whose labels to check.")
 @click.option("--top", type=click.IntRange(0), help="With --table: rows to list; by default 20.")
 @click.option("--show", multiple=True, metavar="COLUMN", help="With --table: column to list too.")
+@reading_options
 def command(
     source: Path,
     output: Path,
@@ -52,6 +55,7 @@ def command(
     table: Path | None,
     top: int | None,
     show: tuple[str, ...],
+    reading: TableReading,
 ) -> None:
     """Present results as one self-contained HTML file.
 
@@ -74,7 +78,9 @@ def command(
     if not is_model:
         _write_store(source, output, figures, claims, published)
         return
-    page = model_page(gather(source, table, top=DOUBTFUL if top is None else top, show=show))
+    most = DOUBTFUL if top is None else top
+    how: dict[str, Any] = {"dialect": reading.dialect, "tell": tell()}
+    page = model_page(gather(source, table, top=most, show=show, **how))
     write_text(output, page.html())
     _save(page.displays, figures)
     click.echo(f"{output}: {len(page.sections)} sections, {len(page.displays)} figures")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableReading, grouping_options, reading_options
 from alignset.review.sample import sample
 from alignset.review.sheet import (
     LABEL_STUDIO_CONFIG,
@@ -16,7 +17,7 @@ from alignset.review.sheet import (
     write_label_studio,
     write_sheet,
 )
-from alignset.tables.files import check_output, read_table
+from alignset.tables.files import check_output
 
 
 @click.command("sample")
@@ -37,16 +38,19 @@ from alignset.tables.files import check_output, read_table
 @ask.between_option
 @click.option("--floor", type=click.IntRange(max=10**9), default=1, show_default=True,
               help="Minimum rows from each cell.")  # fmt: skip
-@ask.out_option("Sheet: .csv or .tsv.")
+@ask.out_option("Sheet: .csv, .tsv or .xlsx.")
 @ask.label_studio_option
 @ask.seed_option
 @ask.overwrite_option
+@grouping_options
+@reading_options
 def command(
     table: Path,
     guess: tuple[str, ...],
     out: Path,
     tasks: Path | None,
     overwrite: bool,
+    reading: TableReading,
     **options: Any,
 ) -> None:
     """Draw N rows of TABLE for review, at random within each group x observed label.
@@ -61,8 +65,11 @@ def command(
     """
     aim = ask.take_aim(options)
     check_sheet_outputs(out, tasks, overwrite=overwrite)
-    frame = read_table(table, as_text=[options["id"] or ""])
-    label = options["label"]
+    label, named = options["label"], options["group"]
+    frame = reading.read(
+        table, ids=[options["id"]], label=label, truth=options["truth"], groups=named
+    )
+    options["group"] = reading.groups(named)
     labels = frame[label].drop_duplicates().tolist() if label in frame else []
     sheet = sample(frame, guess=ask.parse_guess(guess, labels), aim=aim, **options)
     write_outputs(sheet, out, tasks, overwrite=overwrite)
@@ -70,8 +77,10 @@ def command(
 
 def check_sheet_outputs(out: Path, tasks: Path | None, *, overwrite: bool) -> None:
     """Refuse outputs that cannot be written or read back, before any work is done."""
-    if out.suffix.lower() not in (".csv", ".tsv"):
-        raise ValueError(f"{out.name} must end in .csv or .tsv, which reviewers can fill in.")
+    if out.suffix.lower() not in (".csv", ".tsv", ".xlsx"):
+        raise ValueError(
+            f"{out.name} must end in .csv, .tsv or .xlsx, which reviewers can fill in."
+        )
     check_output(out, overwrite=overwrite)
     if tasks is not None:
         check_json_output(tasks, overwrite=overwrite)

@@ -25,7 +25,7 @@ from alignset.labels import Codes, EncodedLabels
 from alignset.learners.base import to_probability
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds
-from alignset.tables.kinds import Kind
+from alignset.tables.kinds import Holds
 from alignset.tables.preprocess import fit_preprocessing
 from alignset.tables.targets import Floats, Targets
 
@@ -103,7 +103,7 @@ class HeldOut:
 def score_held_out(
     frame: pd.DataFrame,
     targets: Targets,
-    kinds: Mapping[str, Kind],
+    kinds: Mapping[str, Holds],
     method: str,
     settings: Settings,
     advance: Callable[[str], None],

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alignset.labels import Codes
 from alignset.tables.columns import Choice
 from alignset.tables.files import check_columns
-from alignset.tables.kinds import as_numbers, kind_of
+from alignset.tables.kinds import as_numbers, what_holds
 from alignset.tables.targets import Targets, read_groups
 
 SHOWN = 3
@@ -126,9 +126,10 @@ def hold_out_after(frame: pd.DataFrame, asked: str, choice: Choice) -> Holdout:
         ) from None
     name = name or _only_date(choice)
     check_columns(frame, [name])
-    if kind_of(frame[name]) != "date":
+    holds = what_holds(frame[name])
+    if holds.kind != "date":
         raise ValueError(f"column {name!r} holds no dates, so --holdout-after cannot use it.")
-    days = as_numbers(frame[name], "date", None)
+    days = as_numbers(frame[name], "date", None, form=holds.form)
     # false where missing
     after = days > (day.replace(tzinfo=None) - datetime(1970, 1, 1)) / timedelta(days=1)
     if not after.any() or after.all():
@@ -140,7 +141,7 @@ def hold_out_after(frame: pd.DataFrame, asked: str, choice: Choice) -> Holdout:
 
 def _only_date(choice: Choice) -> str:
     """Return the one column that holds dates."""
-    dates = [name for name, kind in choice.kinds.items() if kind == "date"]
+    dates = [name for name, holds in choice.kinds.items() if holds.kind == "date"]
     if len(dates) != 1:
         found = ", ".join(map(repr, dates[:SHOWN])) or "none"
         raise ValueError(

@@ -16,18 +16,29 @@ from alignset.model.evaluation import Evaluation
 from alignset.model.fitted import Model
 from alignset.model.folder import load_model
 from alignset.model.measures import calibration_curves, measure, odds_curves, positive, roc_curves
+from alignset.model.reading import read_for_model
 from alignset.report.model_facts import Decisions, Measured, ModelFacts
 from alignset.review.audit import audit
-from alignset.tables.files import check_columns, hash_file, read_table
+from alignset.tables.dialect import FOUND_OUT, Dialect, Tell, warn
+from alignset.tables.files import check_columns, hash_file
 from alignset.tables.preprocess import Matrix
 
 COUNTS, NUMBERS = ["rows", "reviewed", "wrong"], ["rate", "low", "high", "model_rate"]
 
 
-def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -> ModelFacts:
+def gather(
+    folder: Path,
+    table: Path | None,
+    *,
+    top: int,
+    show: Sequence[str],
+    dialect: Dialect = FOUND_OUT,
+    tell: Tell = warn,
+) -> ModelFacts:
     """Load a model folder, check the labels of a table if one is given, and measure.
 
-    The table's ``top`` most doubtful rows are listed, with the columns to ``show``.
+    The table's ``top`` most doubtful rows are listed, with the columns to ``show``; ``dialect`` and
+    ``tell`` are as in ``read_table``.
     """
     model = load_model(folder)
     seed = int(model.manifest.get("seed") or 0)
@@ -35,7 +46,7 @@ def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -
     seen: dict[str, Any] = {}
     words = ["alignset", "report", folder.name]
     if table is not None:
-        frame = _read(model, table, show)
+        frame = _read(model, table, show, dialect, tell)
         found = audit(model, frame, random_state=seed)
         seen["doubtful"] = most_doubtful(found.ranked, frame, top, show)
         seen["table"] = _told(model, table, frame)
@@ -81,13 +92,15 @@ def trained_rates(model: Model) -> pd.DataFrame:
     return frame.assign(**numbers.astype(whole), weighted=weighted)
 
 
-def _read(model: Model, path: Path, show: Sequence[str]) -> pd.DataFrame:
+def _read(
+    model: Model, path: Path, show: Sequence[str], dialect: Dialect, tell: Tell
+) -> pd.DataFrame:
     if isinstance(model.preprocessing, Matrix):
         raise ValueError(
             "the model was trained on a matrix, not on a table, so it cannot read --table; leave "
             "that option out."
         )
-    frame = read_table(path, as_text=[model.columns.id or ""])
+    frame = read_for_model(model, path, dialect=dialect, tell=tell)
     check_columns(frame, show)
     return frame
 

@@ -21,8 +21,7 @@ from alignset.review.ids import WAVE as WAVE
 from alignset.review.ids import id_key, id_text
 from alignset.review.ids import row_ids as row_ids
 from alignset.tables.atomic import new_file
-from alignset.tables.delimited import find_layout
-from alignset.tables.files import check_new_file, read_table, write_table
+from alignset.tables.files import check_new_file, column_names, read_table, write_table
 
 CANNOT_TELL = "cannot tell"
 """What reviewers write if they looked but could not decide."""
@@ -182,8 +181,10 @@ def read_reviews(path: str | os.PathLike[str]) -> Reviews:
     place = Path(path)
     if not place.is_file():
         raise FileNotFoundError(f"there is no file {place}.")
-    if place.suffix.lower() not in (".csv", ".tsv", ".json"):
-        raise ValueError(f"{place.name} is not a review sheet; sheets end in .csv, .tsv or .json.")
+    if place.suffix.lower() not in (".csv", ".tsv", ".xlsx", ".json"):
+        raise ValueError(
+            f"{place.name} is not a review sheet; sheets end in .csv, .tsv, .xlsx or .json."
+        )
     id_column, rows = (_from_json if place.suffix.lower() == ".json" else _from_table)(place)
     return Reviews(id_column, _one_each(place, _checked(place, rows)))
 
@@ -216,7 +217,7 @@ _COLUMNS = ("id", "reviewed", PROBABILITY, STRATUM, WAVE)
 
 def _from_table(path: Path) -> tuple[str, pd.DataFrame]:
     """Return the name of the id column, and the sheet as text with the columns ``_COLUMNS``."""
-    names = find_layout(path, "\t" if path.suffix.lower() == ".tsv" else ",").names
+    names = column_names(path)
     own = (*DESIGN, REVIEWED)
     for name in names:
         bare = name.strip().casefold()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alignset.labels import Codes, EncodedLabels, encode_groups, encode_known, encode_labels
 from alignset.rows.folds import review_strata
+from alignset.tables.bins import refuse_numbers
 from alignset.tables.columns import Columns
 from alignset.tables.files import check_columns
 
@@ -70,7 +71,12 @@ def read_cells(table: pd.DataFrame, *, label: str | None, group: str | Sequence[
 
 
 def read_groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[Any], Codes]:
-    """Return the group names and the code of each row; no columns means one group."""
+    """Return the group names and the code of each row; no columns means one group.
+
+    Columns of many numbers or dates are refused: those name no groups.
+    """
+    for name in columns:
+        refuse_numbers(table[name])
     values = table[list(columns)].to_numpy(object) if columns else None
     return encode_groups(values, len(table), columns=columns)
 
