@@ -89,7 +89,7 @@ def test_codes_that_become_frequent_are_reported():
     rng = np.random.default_rng(0)
     codes = pd.DataFrame({"diagnosis": rng.choice(["E11.9", "I10", "J45.0", "N18.3"], 800)})
     prep = fit_preprocessing(codes, {"diagnosis": Holds("codes", system="ICD-10")})
-    later = codes.where(rng.random(800) < 0.5, "E11.9")
+    later = codes.where(rng.random((800, 1)) < 0.5, "E11.9")
     changed = [c for c in column_drift(profile_table(codes, prep), later, prep) if c.changed]
     assert any("E11" in c.name for c in changed)
     assert all(c.name.startswith("diagnosis: ") for c in changed)
