@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alignset.cli.visible import one_line, visible
-from alignset.review.sheet import read_reviews
+from alignset.review.reading import read_reviews
 from alignset.tables.files import read_table
 
 FEW = settings(
