@@ -25,6 +25,7 @@ COMMANDS = {
     "export": ("alignset.cli.export", "Export a model folder to ONNX and check the result."),
     "fit": ("alignset.cli.fit", "Train a model on a table with some reviewed rows."),
     "predict": ("alignset.cli.predict", "Predict the true label of each row of a table."),
+    "review": ("alignset.cli.review", "Make the page on which a sheet is filled in."),
     "report": ("alignset.cli.report", "Present results or a model as one HTML file."),
     "run": ("alignset.cli.run", "Run the experiments in TOML files, or resume them."),
     "sample": ("alignset.cli.sample", "Draw a review sheet with known selection probabilities."),
