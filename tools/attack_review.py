@@ -1,8 +1,8 @@
 """Kill a browser while a reviewer answers rows, and count the answers that are lost.
 
-A Chromium with a profile on the disk opens a review page; keys are pressed as fast as it takes
+A Chromium with a profile on the disk opens a review page; rows are answered as fast as it shows
 them, and all its processes are killed with SIGKILL at a random moment. Another Chromium with the
-same profile opens the page again: what was answered has to be there, but for the last answer.
+same profile opens the page again: every answer that the page had shown as given has to be there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -108,23 +109,25 @@ def one_kill(
     shutil.rmtree(profile, ignore_errors=True)
     profile.mkdir()
     browser, address = launch(profile)
-    shown, given = open_page(driver, address, page, init), []
-    until = time.monotonic() + rng.uniform(0.05, 3.0)
+    shown, given, seen = open_page(driver, address, page, init), [], 0
+    timer = threading.Timer(rng.uniform(0.05, 3.0), kill, [browser])
+    timer.start()
     try:
-        while time.monotonic() < until and len(given) < ROWS:
+        while len(given) < ROWS:
             key = str(rng.choice(list(KEYS)))
+            given.append(KEYS[key])  # it may be on the disk before the page shows it
             shown.keyboard.press(key)
-            given.append(KEYS[key])
-    except Error as error:
-        raise AssertionError(f"the page stopped taking keys: {error}") from None
-    finally:
-        kill(browser)
+            shown.wait_for_selector("html:not([data-busy])")
+            seen = int(shown.inner_text("#done").split()[0])
+    except Error:
+        pass  # killed
+    timer.join()
     browser, address = launch(profile)
     try:
         found = answered(open_page(driver, address, page, init))
     finally:
         kill(browser)
-    return len(given), len(given) - len(found), found == given[: len(found)]
+    return seen, max(0, seen - len(found)), found == given[: len(found)]
 
 
 def kill_review(
@@ -139,7 +142,7 @@ def kill_review(
             init = NO_DATABASE if local_only else ""
             given, lost, right = one_kill(driver, place / "profile", page, rng, init)
             losses.append(lost)
-            bad += lost > 1 or not right
+            bad += lost > 0 or not right
             seconds = max(seconds, time.monotonic() - begun)
             print(f"review page: {given} answers, {lost} lost, {'right' if right else 'WRONG'}")
     return {"killed": kills, "ended": kills, "bad": bad, "seconds": seconds, "losses": losses}

@@ -4,7 +4,7 @@
   const $ = (id) => document.getElementById(id);
   const n = sheet.ids.length;
   const answers = [...sheet.choices, sheet.cannotTell];
-  const KEEP_UNDOS = 200;
+  const KEEP_UNDOS = 200, PATIENCE = 5000;
   let reviewer = "", at = 0, records = [], undos = [], count = 0, exported = 0, timer = 0;
 
   // ---- keeping answers -------------------------------------------------------------------------
@@ -132,13 +132,28 @@
     return -1;
   }
 
-  function answer(value) {
+  // The next row is shown once the answer is on the disk; until then no other answer is taken, so
+  // that what a reviewer saw answered is never lost, and no row is answered before it was seen.
+  let busy = false;
+  async function unlessBusy(act) {
+    if (busy) return;
+    busy = true;
+    document.documentElement.dataset.busy = "yes";
+    try { await act(); } finally {
+      busy = false;
+      delete document.documentElement.dataset.busy;
+    }
+  }
+
+  const atMost = (promise) => Promise.race([promise, new Promise((done) => setTimeout(done, PATIENCE))]);
+
+  async function answer(value) {
     keepComment();
     const old = records[at];
     undos.push({ i: at, answer: old.answer, time: old.time });
     undos = undos.slice(-KEEP_UNDOS);
     records[at] = { ...old, answer: value, time: new Date().toISOString().replace(/\.\d+Z$/, "Z") };
-    remember(at);
+    await atMost(remember(at));
     const said = `Row ${at + 1}: ${value}.`, next = nextOpen(at);
     if (next < 0) {
       show(at);
@@ -149,13 +164,13 @@
     }
   }
 
-  function undo() {
+  async function undo() {
     keepComment();
     const last = undos.pop();
     if (!last) { say("There is nothing to undo."); return; }
     const answer = answers.includes(last.answer) ? last.answer : "";
     records[last.i] = { ...records[last.i], answer, time: text(last.time) };
-    remember(last.i);
+    await atMost(remember(last.i));
     show(last.i);
     say(`Undone: row ${last.i + 1} is ${answer || "open"} again.`);
   }
@@ -358,7 +373,7 @@
         button.append(hint);
       }
       button.append(make("span", name));
-      button.addEventListener("click", () => answer(name));
+      button.addEventListener("click", () => unlessBusy(() => answer(name)));
       return button;
     }));
     const many = Math.min(9, sheet.choices.length);
@@ -390,7 +405,7 @@
     const act = choice === undefined ? DOES[short] : () => answer(choice);
     if (!act) return;
     event.preventDefault();
-    act();
+    unlessBusy(act);
   }
 
   async function start() {
@@ -400,15 +415,14 @@
     if (last) begin(last, found); else ask(found, sheet.reviewer);
     $("other").addEventListener("click", async () => { keepComment(); ask(await recall(), ""); });
     document.addEventListener("keydown", pressed);
-    $("before").addEventListener("click", () => move(at - 1));
-    $("after").addEventListener("click", () => move(at + 1));
-    $("open").addEventListener("click", goToOpen);
-    $("undo").addEventListener("click", undo);
-    $("export").addEventListener("click", exportAnswers);
+    const clicks = {
+      before: () => move(at - 1), after: () => move(at + 1), open: goToOpen, undo, export: exportAnswers,
+    };
+    for (const [id, act] of Object.entries(clicks)) $(id).addEventListener("click", () => unlessBusy(act));
     $("import").addEventListener("click", () => $("file").click());
     $("file").addEventListener("change", async () => {
       const file = $("file").files[0];
-      if (file) importAnswers(await file.text());
+      if (file) await unlessBusy(async () => importAnswers(await file.text()));
       $("file").value = "";
     });
     $("comment").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(keepComment, 300); });
