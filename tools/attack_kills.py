@@ -278,8 +278,8 @@ def attack() -> int:
         "earlier page kept answers in localStorage alone, and Chromium had none of those of the "
         "last seconds (`python tools/attack_review.py 10 --local`: lost in 10 of 10 kills); the "
         "next one wrote to IndexedDB, too, but went on before it was done, and lost 8 of 120 and "
-        "48 of 131 answers, pressed without a pause, in 2 of 25 kills. Now the next row is shown once "
-        "the answer is on the disk.",
+        "48 of 131 answers, pressed without a pause, in 2 of 25 kills. Now the next row is shown "
+        "once the answer is on the disk.",
         [HEAD, *rows, ["all", "", *total]],
     )  # fmt: skip
     return int(total[2] > 0)

@@ -253,3 +253,28 @@ def test_a_log_comes_back_as_it_was(tmp_path):
     log = entries(("=x", "-1", ""), ('a "b"\nc', "NA", "yes"), ("'", "007", ""))
     write_answers(log, tmp_path / "t.answers.csv")
     pd.testing.assert_frame_equal(read_answers(tmp_path / "t.answers.csv"), log, check_dtype=False)
+
+
+def test_a_row_is_not_given_another_design_once_it_is_answered():
+    first = join(TABLE, reviews({"000": "yes", "001": None}), label="obs")
+    later = reviews({"000": "yes", "001": "no"}, wave=2)
+    said = "the table has it from wave 1, drawn with probability 0.5, and here it is of wave 2"
+    with pytest.raises(SheetError, match=said):
+        join(first.table, later, label="obs", log=first.log)
+
+
+def test_a_sheet_of_another_name_takes_the_design_that_the_table_has(drawn, capsys):
+    fill(drawn / "sheet.anna.csv", always("yes"))
+    out = drawn / "r.csv"
+    assert run("join", drawn / "sheet.anna.csv", drawn / "table.csv", "-o", out) == 0
+    before = pd.read_csv(out)
+    # a design of another draw also has the row, and is not taken for its own
+    argv = ["--label", "obs", "--id", "pid", "-o", drawn / "all.csv"]
+    assert run("sample", drawn / "table.csv", "--n", 100, *argv) == 0
+    row = pd.read_csv(drawn / "sheet.anna.csv", dtype=str)["pid"][0]
+    (drawn / "decided.csv").write_text(f"pid,reviewed\n{row},no\n")
+    argv = ["--label", "obs", "--adjudicated", "-o", out, "--overwrite"]
+    assert run("join", drawn / "decided.csv", out, *argv) == 0
+    after = pd.read_csv(out)
+    pd.testing.assert_frame_equal(after[["probability", "wave"]], before[["probability", "wave"]])
+    assert after.set_index("pid").loc[int(row), "reviewed"] == "no"

@@ -107,7 +107,7 @@ def test_two_designs_that_fit_are_not_guessed_between(drawn):
     write_sheet(later, drawn / "other.csv")
     (drawn / "sheet.csv").rename(drawn / "filled.csv")
     with pytest.raises(ValueError, match=r"may belong to .* and .*; say which with --design FILE"):
-        read_reviews(drawn / "filled.csv")
+        join(TABLE, read_reviews(drawn / "filled.csv"), label="obs")
     assert read_reviews(drawn / "filled.csv", design=drawn / "sheet.design.json").n_open == 0
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from alignset.labels import is_missing
 from alignset.review.ids import (
     DESIGN,
+    PROBABILITY,
     REMARKS,
     REVIEW_STATE,
     REVIEWED,
@@ -194,23 +195,36 @@ def _whose(reviewer: str, *, adjudicated: bool) -> str:
 
 
 def _with_design(sheet: Reviews, place: _Place) -> Reviews:
-    """Fill in how rows were drawn from the table, where an earlier sheet said it."""
-    rows = sheet.rows
-    without = rows[WAVE].isna()
-    if not without.any():
+    """Take how rows were drawn from the table, where an earlier sheet said it and this does not."""
+    unknown = sheet.rows[WAVE].isna().any()
+    if sheet.sure and not unknown:
         return sheet
-    at = rows.loc[without, "id"].map(id_key).map(place.at).dropna().astype(int)
+    rows = sheet.rows[sheet.rows["line"] > 0] if "line" in sheet.rows else sheet.rows
+    at = rows["id"].map(id_key).map(place.at)
+    known = at.dropna().astype(int)
+    if any(place.design[WAVE][position] is None for position in known):
+        if unknown:
+            raise ValueError(sheet.missing)
+        return sheet
     rows = rows.copy()
     for name in DESIGN:
         rows[name] = rows[name].astype(object)
-        rows.loc[at.index, name] = place.design[name][at.to_numpy()]
-    if rows.loc[at.index, WAVE].isna().any():
-        raise ValueError(
-            f"there is no file that says how the rows of {sheet.name} were drawn; put the file "
-            "that `alignset sample` wrote with the sheet, NAME.design.json, beside it or beside "
-            "the table, or name it with --design FILE."
-        )
+        rows.loc[known.index, name] = place.design[name][known.to_numpy()]
     return replace_fields(sheet, rows=rows)
+
+
+def _drawn_before(row: Mapping[str, Any], position: int, place: _Place, known: _Known) -> str:
+    """Say if a row that has an answer was drawn before with another probability."""
+    wave, chance = (place.design[name][position] for name in (WAVE, PROBABILITY))
+    answered = place.ids[position] in known or place.true[position] is not None
+    if wave is None or chance is None or not answered:
+        return ""
+    if int(wave) == int(row[WAVE]) and abs(chance - row[PROBABILITY]) <= 1e-9:
+        return ""
+    return (
+        f"the table has it from wave {wave}, drawn with probability {chance:.6g}, and here it is "
+        f"of wave {row[WAVE]}, with {row[PROBABILITY]:.6g}; name its own design with --design FILE"
+    )
 
 
 def _look(
@@ -225,6 +239,9 @@ def _look(
             problems.append(SheetProblem(row["line"], row["id"], said))
             continue
         if row["reviewed"] is None:
+            continue
+        if said := _drawn_before(row, position, place, known):
+            problems.append(SheetProblem(row["line"], row["id"], said))
             continue
         answer = _text_of(row["reviewed"], place)
         if answer is None:

@@ -18,7 +18,7 @@ from alignset.review.cells import read_cell
 from alignset.review.ids import DESIGN, REMARKS, REVIEWED, REVIEWER, id_key
 from alignset.review.reading import check_header, reviewer_of, sheet_header
 from alignset.review.sheet import CANNOT_TELL
-from alignset.review.sidecar import SheetDesign, find_design, read_sheet_design
+from alignset.review.sidecar import SheetDesign, find_designs, read_sheet_design
 from alignset.tables.files import check_names, read_table
 
 MARK = '<meta name="generator" content="alignset review">'
@@ -140,8 +140,11 @@ def _design_of(
 ) -> SheetDesign | None:
     if design is not None:
         return read_sheet_design(design)
-    found = find_design(place, ids)
-    return None if found is None else found[1]
+    found = find_designs(place, ids)
+    if len(found) > 1:
+        known = " and ".join(str(path) for path, _ in found)
+        raise ValueError(f"{place} may belong to {known}; say which with --design FILE.")
+    return found[0][1] if found else None
 
 
 def _shown(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,13 @@ from alignset.review.ids import (
 from alignset.review.label_studio import read_tasks
 from alignset.review.problems import SheetProblem, shorten, suggest
 from alignset.review.sheet import CANNOT_TELL, Reviews
-from alignset.review.sidecar import MAX_WAVE, SheetDesign, find_design, read_sheet_design
+from alignset.review.sidecar import (
+    MAX_WAVE,
+    SheetDesign,
+    find_designs,
+    has_its_name,
+    read_sheet_design,
+)
 from alignset.tables.delimited import find_layout
 from alignset.tables.files import read_table
 
@@ -70,9 +77,12 @@ def read_reviews(
     is_table = place.suffix.lower() != ".json"
     id_column, rows = _from_table(place, known) if is_table else read_tasks(place)
     rows = _in_words(rows, place, reviewer)
-    notes = []
-    if known is None and (found := find_design(place, rows["id"], beside=beside)) is not None:
-        known = found[1]
+    notes, missing, sure = [], "", known is not None
+    if known is None:
+        found = find_designs(place, rows["id"], beside=beside)
+        missing = _why_not(place, [path for path, _ in found])
+        known = found[0][1] if len(found) == 1 else None
+        sure = known is not None and has_its_name(place, found[0][0])
     if known is None and set(DESIGN) <= set(rows.columns):
         rows = _own_design(place, rows)
         notes.append(
@@ -81,14 +91,26 @@ def read_reviews(
         )
     if known is None:  # rows that were joined before have their design in the table
         rows = rows.assign(**{name: None for name in DESIGN if name not in rows})
-        return _one_each(Reviews(id_column, rows, place.name, (), tuple(notes)))
+        return _one_each(Reviews(id_column, rows, place.name, (), tuple(notes), missing=missing))
     if id_column != known.id_column:
         raise ValueError(
             f"{place} identifies rows by {id_column!r}, its design by {known.id_column!r}; name "
             "the design of this sheet with --design FILE."
         )
     rows, problems = _add_design(rows, known)
-    return _one_each(Reviews(id_column, rows, place.name, problems, tuple(notes), known))
+    return _one_each(Reviews(id_column, rows, place.name, problems, (), known, sure))
+
+
+def _why_not(place: Path, found: Sequence[Path]) -> str:
+    """Say what to do about a sheet whose design is not known."""
+    if len(found) > 1:
+        known = " and ".join(map(str, found))
+        return f"{place} may belong to {known}; say which with --design FILE."
+    return (
+        f"there is no file that says how the rows of {place.name} were drawn; put the file that "
+        "`alignset sample` wrote with the sheet, NAME.design.json, beside it or beside the table, "
+        "or name it with --design FILE."
+    )
 
 
 def reviewer_of(path: Path) -> str:
@@ -231,11 +253,5 @@ def _one_each(reviews: Reviews) -> Reviews:
     first = rows.loc[order].drop_duplicates(["key", REVIEWER]).sort_index()
     first["reviewed"] = first["reviewed"].astype(object).where(first["reviewed"].notna(), None)
     columns = ["id", "reviewed", PROBABILITY, STRATUM, WAVE, *REMARKS, "line"]
-    return Reviews(
-        reviews.id_column,
-        first[columns].reset_index(drop=True),
-        reviews.name,
-        tuple(sorted(problems)),
-        reviews.notes,
-        reviews.design,
-    )
+    first = first[columns].reset_index(drop=True)
+    return replace(reviews, rows=first, problems=tuple(sorted(problems)))

@@ -107,6 +107,8 @@ class Reviews:
     problems: tuple[SheetProblem, ...] = ()  # rows that cannot be joined
     notes: tuple[str, ...] = ()
     design: SheetDesign | None = None  # None where the sheet has the columns itself
+    sure: bool = True  # whether that is its design by name, and not just one that has its rows
+    missing: str = ""  # what to do if the design is nowhere
 
     def frame(self) -> pd.DataFrame:
         """One row per row of the sheet."""

@@ -135,21 +135,21 @@ def _text(value: Any) -> str:
     return value
 
 
-def find_design(
+def find_designs(
     sheet: Path, ids: Iterable[str], *, beside: Sequence[Path] = ()
-) -> tuple[Path, SheetDesign] | None:
+) -> list[tuple[Path, SheetDesign]]:
     """Find the design of a sheet, which may have been moved or given another name.
 
-    That is the file of the same name, else the only one that knows the ids, in the folder of the
+    That is the file of the same name, else every one that knows all the ids, in the folder of the
     sheet or of the files in ``beside`` (the table, which a download is joined to).
     """
     folders = dict.fromkeys(path.absolute().parent for path in (sheet, *beside))
-    names = [design_path(sheet).name, Path(Path(sheet.stem).stem + SUFFIX).name]
+    names = [design_path(sheet).name, Path(sheet.stem).stem + SUFFIX]
     named = [folder / name for name in dict.fromkeys(names) for folder in folders]
     keys = {id_key(text) for text in ids}
     for place in named:
         if place.is_file() and keys & (design := read_sheet_design(place)).keys:
-            return place, design
+            return [(place, design)]
     found: dict[str, tuple[Path, SheetDesign]] = {}
     for place in (p for folder in folders for p in sorted(folder.glob("*" + SUFFIX))):
         try:
@@ -158,7 +158,10 @@ def find_design(
             continue  # it may belong to another sheet
         if keys <= design.keys:
             found.setdefault(design.checksum(), (place, design))
-    if len(found) > 1:
-        known = " and ".join(str(place) for place, _ in found.values())
-        raise ValueError(f"{sheet} may belong to {known}; say which with --design FILE.")
-    return next(iter(found.values()), None)
+    return list(found.values())
+
+
+def has_its_name(sheet: Path, design: Path) -> bool:
+    """Tell whether a design is that of a sheet by its name: sheet.csv, or sheet.anna.csv."""
+    names = (design_path(sheet).name, Path(sheet.stem).stem + SUFFIX)
+    return design.name in names
