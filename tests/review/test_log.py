@@ -124,6 +124,7 @@ def test_two_reviewers_agree_disagree_and_are_adjudicated(drawn, capsys):
     assert table.loc[both[:2], "reviewed"].tolist() == ["no", ""]
     log = read_answers(drawn / "reviewed.answers.csv")
     assert log.loc[log["adjudicated"] == "yes", "reviewer"].tolist() == ["eve", "eve"]
+    assert set(log["wave"]) == {"1"}
     assert len(log) == 61
     assert table["probability"].ne("").sum() == 50
 

@@ -295,7 +295,7 @@ def _entry(
         "time": str(row["time"]),
         "comment": str(row["comment"]),
         "sheet": sheet,
-        "wave": str(row["wave"]),
+        "wave": str(int(row["wave"])),
         "adjudicated": "yes" if adjudicated else "",
     }
 
