@@ -101,7 +101,9 @@ def test_two_reviewers_agree_disagree_and_are_adjudicated(drawn, capsys):
     printed = capsys.readouterr().out
     assert "48 rows reviewed, 0 where the reviewer could not tell, 0 without" in printed
     assert "2 disputed" in printed
-    assert printed.endswith(f"next: alignset disputes {out} -o disputes.csv\n")
+    assert printed.endswith(
+        f"next: alignset disputes {answers_path(out)} {out} --label obs --id pid -o disputes.csv\n"
+    )
     table = pd.read_csv(out, dtype=str, keep_default_na=False).set_index("pid")
     assert table.loc[both[:3], "review_state"].tolist() == ["disputed", "disputed", "agreed"]
     assert table.loc[both[:3], "reviewed"].tolist() == ["", "", "yes"]

@@ -150,12 +150,13 @@ def _report(joined: Joined, given: Sequence[Reviews], out: Path) -> None:
 
 def _say_next(joined: Joined, given: Sequence[Reviews], label: str, truth: str, out: Path) -> None:
     """Say what settles a dispute, or else how to learn from the answers."""
+    own_id = ["--id", given[0].id_column] if given[0].id_column != "row" else []
     if joined.n_disputed:
-        ask.say_next("alignset", "disputes", out, "-o", "disputes.csv")
+        words: list[object] = ["alignset", "disputes", answers_path(out), out, "--label", label]
+        ask.say_next(*words, *own_id, "-o", "disputes.csv")
         return
     design = next((sheet.design for sheet in given if sheet.design is not None), None)
-    words: list[object] = ["alignset", "fit", out, "--label", label, "--truth", truth]
+    words = ["alignset", "fit", out, "--label", label, "--truth", truth]
     for name in () if design is None else design.groups:
         words += ["--group", name]
-    words += ["--id", given[0].id_column] if given[0].id_column != "row" else []
-    ask.say_next(*words, "--probability", "probability", "--out", "model")
+    ask.say_next(*words, *own_id, "--probability", "probability", "--out", "model")
