@@ -1,6 +1,9 @@
 """The review page in a browser: answered, reloaded, exported, joined, attacked, on a phone."""
 
 import csv
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -384,3 +387,19 @@ def test_progress_by_group_is_told_only_if_the_group_is_shown(open_page, tmp_pat
     page = open_page(tmp_path / "c.html")
     begin(page)
     assert page.locator("#by-group").is_hidden()
+
+
+def test_a_browser_that_is_killed_has_lost_no_answer_that_was_seen(tmp_path):
+    pytest.importorskip("playwright.sync_api")
+    if shutil.which("chromium") is None:
+        pytest.skip("needs Chromium")
+    tool = Path(__file__).parents[2] / "tools" / "attack_review.py"
+    # in a process of its own: a process has one driver of browsers
+    done = subprocess.run([sys.executable, tool, "1"], capture_output=True, text=True, check=False)
+    assert "'killed': 1, 'ended': 1, 'bad': 0" in done.stdout, done.stderr
+
+
+def test_the_pictures_of_the_page_are_small():
+    figures = Path(__file__).parents[2] / "docs" / "tutorials" / "figures"
+    for name in ("review-page-desk.png", "review-page-phone.png"):
+        assert 10_000 < (figures / name).stat().st_size < 150_000
