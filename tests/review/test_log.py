@@ -281,3 +281,27 @@ def test_a_sheet_of_another_name_takes_the_design_that_the_table_has(drawn, caps
     after = pd.read_csv(out)
     pd.testing.assert_frame_equal(after[["probability", "wave"]], before[["probability", "wave"]])
     assert after.set_index("pid").loc[int(row), "reviewed"] == "no"
+
+
+def test_a_sheet_can_have_a_column_for_each_reviewer(tmp_path):
+    TABLE.to_csv(tmp_path / "table.csv", index=False)
+    argv = ["--label", "obs", "--id", "pid", "-o", tmp_path / "sheet.csv"]
+    run("sample", tmp_path / "table.csv", "--n", 4, *argv)
+    rows = pd.read_csv(tmp_path / "sheet.csv", dtype=str)[["pid"]]
+    rows["reviewed.anna"] = ["yes", "yes", "", ""]
+    rows["reviewed ben"] = ["yes", "no", "no", ""]
+    rows.to_csv(tmp_path / "sheet.csv", index=False)
+    assert (
+        run("join", tmp_path / "sheet.csv", tmp_path / "table.csv", "-o", tmp_path / "o.csv") == 0
+    )
+    table = pd.read_csv(tmp_path / "o.csv", dtype=str).set_index("pid")
+    assert table.loc[rows["pid"], "review_state"].tolist() == [
+        *("agreed", "disputed", "agreed", "open"),
+    ]
+    assert set(read_answers(tmp_path / "o.answers.csv")["reviewer"]) == {"anna", "ben"}
+
+
+def test_a_name_in_capitals_is_the_same_person():
+    first = join(TABLE, reviews({"000": "yes"}, "anna"), label="obs")
+    with pytest.raises(SheetError, match="differs from the same reviewer's earlier answer"):
+        join(first.table, reviews({"000": "no"}, "Anna"), label="obs", log=first.log)

@@ -280,7 +280,10 @@ def test_an_export_is_gone_on_from_on_another_machine(open_page, browser, tmp_pa
     other = open_page(path)  # another context: another machine
     begin(other)
     assert other.inner_text("#done") == "0 of 30 answered"
-    other.set_input_files("#file", first)
+    rows = pd.read_csv(first, dtype=str, keep_default_na=False)  # a spreadsheet program saves it
+    rows["pid"] = rows["pid"].astype(int)
+    rows.to_csv(tmp_path / "saved.csv", index=False, sep=";", encoding="utf-8-sig")
+    other.set_input_files("#file", tmp_path / "saved.csv")
     other.wait_for_selector("#status:text-matches('^Imported')")
     assert other.inner_text("#done") == "5 of 30 answered"
     press(other, "1")

@@ -159,3 +159,9 @@ def test_a_sheet_is_not_written_over_a_design(tmp_path):
     with pytest.raises(ValueError, match=re.escape("s.design.json exists; name another file")):
         write_sheet(sheet, tmp_path / "s.csv")
     assert [p.name for p in tmp_path.iterdir()] == ["s.design.json"]
+
+
+def test_columns_in_another_order_are_found_by_the_name_of_the_id(drawn):
+    rows = pd.read_csv(drawn / "sheet.csv", dtype=str)
+    rows[["reviewed", "age", "pid"]].to_csv(drawn / "sheet.csv", index=False)
+    assert join(TABLE, read_reviews(drawn / "sheet.csv"), label="obs").n_reviewed == 24

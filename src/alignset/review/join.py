@@ -18,6 +18,7 @@ from alignset.review.ids import (
     REMARKS,
     REVIEW_STATE,
     REVIEWED,
+    REVIEWER,
     ROW,
     WAVE,
     id_key,
@@ -105,7 +106,7 @@ def join(
     place = _Place.of(table, sheets, label, truth)
     before = no_answers() if log is None else log
     known = _known(before)
-    sheets = [_with_design(sheet, place) for sheet in sheets]
+    sheets = _one_spelling([_with_design(sheet, place) for sheet in sheets], before)
     added: list[dict[str, str]] = []
     found: list[tuple[str, SheetProblem]] = []
     for sheet in sheets:
@@ -116,6 +117,21 @@ def join(
     new = pd.DataFrame(added, columns=list(ANSWER_COLUMNS), dtype="str")
     whole = pd.concat([before, new], ignore_index=True) if len(before) else new
     return _write(table, sheets, place, whole, len(new))
+
+
+def _one_spelling(sheets: Sequence[Reviews], log: pd.DataFrame) -> list[Reviews]:
+    """Write the name of a reviewer as it was written first: Anna is anna."""
+    first: dict[str, str] = {}
+    for name in log["reviewer"]:
+        first.setdefault(name.casefold(), name)
+    out = []
+    for sheet in sheets:
+        rows = sheet.rows
+        if REVIEWER in rows:
+            names = [first.setdefault(name.casefold(), name) for name in rows[REVIEWER]]
+            rows = rows.assign(**{REVIEWER: names})
+        out.append(replace_fields(sheet, rows=rows))
+    return out
 
 
 def _check_answered(sheets: Sequence[Reviews]) -> None:

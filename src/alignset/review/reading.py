@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from alignset.review.sidecar import (
     MAX_WAVE,
     SheetDesign,
     find_designs,
-    has_its_name,
+    named_designs,
     read_sheet_design,
 )
 from alignset.tables.delimited import find_layout
@@ -75,14 +76,16 @@ def read_reviews(
         raise ValueError(f"{place.name} is not a review sheet; sheets end in .csv, .tsv or .json.")
     known = None if design is None else read_sheet_design(design)
     is_table = place.suffix.lower() != ".json"
-    id_column, rows = _from_table(place, known) if is_table else read_tasks(place)
+    named = named_designs(place, beside) if known is None else []
+    hint = read_sheet_design(named[0]) if named else known
+    id_column, rows = _from_table(place, hint) if is_table else read_tasks(place)
     rows = _in_words(rows, place, reviewer)
     notes, missing, sure = [], "", known is not None
     if known is None:
         found = find_designs(place, rows["id"], beside=beside)
         missing = _why_not(place, [path for path, _ in found])
         known = found[0][1] if len(found) == 1 else None
-        sure = known is not None and has_its_name(place, found[0][0])
+        sure = known is not None and found[0][0] in named
     if known is None and set(DESIGN) <= set(rows.columns):
         rows = _own_design(place, rows)
         notes.append(
@@ -146,16 +149,40 @@ def _from_table(path: Path, design: SheetDesign | None) -> tuple[str, pd.DataFra
     names = sheet_header(path)
     check_header(path, names)
     own = (*DESIGN, REVIEWED, *REMARKS)
-    first = next((name for name in names if name not in own and name.strip()), "")
+    people = {name: who for name in names if (who := _whose_column(name))}
+    first = next((name for name in names if name not in (*own, *people) and name.strip()), "")
     if design is not None:
         first = next((name for name in names if read_cell(name) == design.id_column), first)
     there = [name for name in own if name in names]
-    wanted = [*([first] if first else []), *dict.fromkeys([*there, REVIEWED])]
+    answers = [REVIEWED] if REVIEWED in names or not people else []
+    wanted = [*([first] if first else []), *dict.fromkeys([*there, *answers]), *people]
     frame = read_table(path, columns=wanted, as_text=True)
     if not first:
         raise ValueError(f"{path} has no column that says which row of the table a row is.")
     frame = frame.rename(columns={first: "id"}).map(read_cell)
-    return read_cell(first), frame.assign(line=range(2, len(frame) + 2))
+    frame = frame.assign(line=range(2, len(frame) + 2))
+    return read_cell(first), _one_answer_each(frame, answers, people)
+
+
+def _whose_column(name: str) -> str:
+    """Return whose answers a column has, such as "reviewed.anna" or "reviewed anna"."""
+    found = re.fullmatch(rf"{REVIEWED}[ ._:-]+(\S.*)", name.strip())
+    return found[1] if found else ""
+
+
+def _one_answer_each(
+    frame: pd.DataFrame, answers: Sequence[str], people: Mapping[str, str]
+) -> pd.DataFrame:
+    """Put columns of several reviewers one below the other."""
+    if not people:
+        return frame
+    rest = frame.drop(columns=[*people])
+    parts = [rest] if answers else []
+    parts += [rest.assign(reviewed=frame[name], reviewer=who) for name, who in people.items()]
+    # an empty cell does not say that the row was this person's; one for each row is enough
+    stacked = pd.concat(parts, ignore_index=True)
+    empty = stacked[REVIEWED].str.strip() == ""
+    return stacked[~empty | ~stacked.duplicated("id")].reset_index(drop=True)
 
 
 def _in_words(rows: pd.DataFrame, path: Path, reviewer: str | None) -> pd.DataFrame:

@@ -143,13 +143,11 @@ def find_designs(
     That is the file of the same name, else every one that knows all the ids, in the folder of the
     sheet or of the files in ``beside`` (the table, which a download is joined to).
     """
-    folders = dict.fromkeys(path.absolute().parent for path in (sheet, *beside))
-    names = [design_path(sheet).name, Path(sheet.stem).stem + SUFFIX]
-    named = [folder / name for name in dict.fromkeys(names) for folder in folders]
     keys = {id_key(text) for text in ids}
-    for place in named:
-        if place.is_file() and keys & (design := read_sheet_design(place)).keys:
+    for place in named_designs(sheet, beside):
+        if keys & (design := read_sheet_design(place)).keys:
             return [(place, design)]
+    folders = _folders(sheet, beside)
     found: dict[str, tuple[Path, SheetDesign]] = {}
     for place in (p for folder in folders for p in sorted(folder.glob("*" + SUFFIX))):
         try:
@@ -161,7 +159,12 @@ def find_designs(
     return list(found.values())
 
 
-def has_its_name(sheet: Path, design: Path) -> bool:
-    """Tell whether a design is that of a sheet by its name: sheet.csv, or sheet.anna.csv."""
-    names = (design_path(sheet).name, Path(sheet.stem).stem + SUFFIX)
-    return design.name in names
+def named_designs(sheet: Path, beside: Sequence[Path] = ()) -> list[Path]:
+    """Return the files that are designs of a sheet by name: of sheet.csv, or sheet.anna.csv."""
+    names = dict.fromkeys([design_path(sheet).name, Path(sheet.stem).stem + SUFFIX])
+    places = [folder / name for name in names for folder in _folders(sheet, beside)]
+    return [place for place in places if place.is_file()]
+
+
+def _folders(sheet: Path, beside: Sequence[Path]) -> list[Path]:
+    return list(dict.fromkeys(path.absolute().parent for path in (sheet, *beside)))

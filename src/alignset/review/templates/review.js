@@ -37,7 +37,7 @@
         for (const [name, value] of entries) change.objectStore("kept").put(value, name);
         change.oncomplete = () => resolve(true);
         change.onerror = change.onabort = () => resolve(false);
-        change.commit();
+        change.commit?.();
       } catch { resolve(false); }
     });
     waiting += 1;
@@ -308,19 +308,26 @@
     return rows.filter((row) => row.length > 1 || row[0] !== "").map((row) => row.map(readCell));
   }
 
+  // ids as a spreadsheet program may have saved them: 007 and 7.0 are 7
+  function bare(id) {
+    const short = id.trim().replace(/\s+/g, " ");
+    const number = /^([-+]?)(\d+)(?:[.,]0+)?$/.exec(short);
+    return number ? number[1].replace("+", "") + number[2].replace(/^0+(?=\d)/, "") : short;
+  }
+
   function importAnswers(content) {
     const body = content.replace(/^\ufeff/, "");
     const rows = [",", ";", "\t"].map((mark) => parse(body, mark))
       .find((found) => found[0]?.includes(sheet.idColumn) && found[0].includes("reviewed"));
     if (!rows) { alarm("That file is not an export of this page: it has no columns for the rows and their answers."); return; }
-    const [head, ...lines] = rows, place = new Map(sheet.ids.map((id, i) => [id, i]));
+    const [head, ...lines] = rows, place = new Map(sheet.ids.map((id, i) => [bare(id), i]));
     const cell = (line, name) => line[head.indexOf(name)] ?? "";
     const others = new Set(lines.map((line) => cell(line, "reviewer")).filter((who) => who && who !== reviewer));
     if (others.size) { alarm(`That file has answers by ${[...others].join(", ")}, and you are ${reviewer}; nothing was imported.`); return; }
     keepComment();
     let taken = 0, older = 0, strange = 0;
     for (const line of lines) {
-      const i = place.get(cell(line, sheet.idColumn)), said = cell(line, "reviewed");
+      const i = place.get(bare(cell(line, sheet.idColumn))), said = cell(line, "reviewed");
       if (i === undefined || (said && !answers.includes(said))) { strange += 1; continue; }
       const now = records[i], comment = cell(line, "comment"), time = cell(line, "time");
       if ((!said || said === now.answer) && (!comment || comment === now.comment)) continue;
