@@ -267,7 +267,9 @@ def test_answers_that_cannot_be_saved_are_said_loudly_and_can_be_exported(
     page.wait_for_selector("#alarm:not([hidden])")
     assert "cannot be saved in this browser" in page.inner_text("#alarm")
     assert page.inner_text("#saved") == "NOT SAVED"
-    assert pd.read_csv(export(page, tmp_path))["reviewed"].tolist()[0] == "no"
+    with page.expect_download() as download:
+        page.click("#alarm-export")
+    assert pd.read_csv(download.value.path())["reviewed"].tolist()[0] == "no"
 
 
 def test_an_export_is_gone_on_from_on_another_machine(open_page, browser, tmp_path):

@@ -45,10 +45,12 @@
     return written.then((ok) => {
       waiting -= 1;
       if (!ok && !local) {
-        alarm("Answers cannot be saved in this browser (its storage is full or switched off). Export them now, and again before you close this page.");
+        alarm("Answers cannot be saved in this browser (its storage is full or switched off). Export them now, and again before you close this page.", true);
         $("saved").textContent = "NOT SAVED";
+        $("saved").className = "bad";
       } else if (waiting === 0) {
         $("saved").textContent = exported === count ? "Saved and exported" : "Saved in this browser";
+        $("saved").className = "";
       }
     });
   }
@@ -157,7 +159,7 @@
     const said = `Row ${at + 1}: ${value}.`, next = nextOpen(at);
     if (next < 0) {
       show(at);
-      say(`${said} All ${n} rows are answered: export the answers.`);
+      say(`${said} All ${n} rows are answered: export the answers.`, true);
     } else {
       show(next);
       say(`${said} ${done()} of ${n} answered.`);
@@ -249,15 +251,16 @@
   }
 
   let fading = 0;
-  function say(what) {
+  function say(what, stays = false) {
     clearTimeout(fading);
     $("status").classList.remove("old");
     $("status").textContent = what;
-    fading = setTimeout(() => $("status").classList.add("old"), 4000);
+    if (!stays) fading = setTimeout(() => $("status").classList.add("old"), 4000);
   }
 
-  function alarm(what) {
-    $("alarm").textContent = what;
+  function alarm(what, offer = false) {
+    $("alarm-text").textContent = what;
+    $("alarm-export").hidden = !offer;
     $("alarm").hidden = false;
   }
 
@@ -424,6 +427,7 @@
     document.addEventListener("keydown", pressed);
     const clicks = {
       before: () => move(at - 1), after: () => move(at + 1), open: goToOpen, undo, export: exportAnswers,
+      "alarm-export": exportAnswers,
     };
     for (const [id, act] of Object.entries(clicks)) $(id).addEventListener("click", () => unlessBusy(act));
     $("import").addEventListener("click", () => $("file").click());
