@@ -116,7 +116,8 @@ def test_ranked_rows_and_the_next_sheet_are_written(capsys, tmp_path, folder, ta
     code, out, _ = run(capsys, "audit", folder, table, "-o", ranked, *argv)
     assert code == 0
     assert f"{ranked}: 400 rows, the most doubtful first" in out
-    assert f"{sheet}: 12 rows to review, wave 2" in out
+    assert f"{sheet}: 12 rows to review\n" in out
+    assert "not for reviewers: wave 2, selection" in out
     rows = pd.read_csv(ranked)
     assert rows["confidence"].is_monotonic_increasing
     assert set(rows["pid"]) == set(frame["pid"])

@@ -88,6 +88,7 @@ def test_what_the_review_sheet_adds_is_no_feature():
         stratum=lambda f: f["reviewed"].notna().map({True: 1, False: None}),
         wave=lambda f: f["reviewed"].notna().map({True: 1, False: None}),
         probability=lambda f: f["reviewed"].notna().map({True: 0.3, False: None}),
+        review_state=lambda f: f["reviewed"].notna().map({True: "agreed", False: "open"}),
     )
     columns = choose(frame).columns
     assert columns.features == ("age", "lab", "sex")

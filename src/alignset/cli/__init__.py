@@ -26,6 +26,7 @@ COMMANDS = {
     "fit": ("alignset.cli.fit", "Train a model on a table with some reviewed rows."),
     "monitor": ("alignset.cli.monitor", "Compare a later table with what a model was trained on."),
     "predict": ("alignset.cli.predict", "Predict the true label of each row of a table."),
+    "review": ("alignset.cli.review", "Make the page on which a sheet is filled in."),
     "report": ("alignset.cli.report", "Present results or a model as one HTML file."),
     "run": ("alignset.cli.run", "Run the experiments in TOML files, or resume them."),
     "sample": ("alignset.cli.sample", "Draw a review sheet with known selection probabilities."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,10 @@ seed_option = click.option("--seed", "random_state", default=0, show_default=Tru
 label_studio_option = click.option(
     "--label-studio", "tasks", type=PATH, help="Also write Label Studio tasks (JSON)."
 )
+design_option = click.option(
+    "--design", type=PATH, metavar="FILE",
+    help="How rows were drawn, as `alignset sample` wrote it.  [default: beside sheet or table]",
+)  # fmt: skip
 show_option = click.option(
     "--show", multiple=True, metavar="COLUMN", help="Column the reviewer sees; can be repeated."
 )
@@ -141,6 +146,11 @@ def print_grid(frame: pd.DataFrame, titles: Mapping[str, str]) -> None:
 def say(text: str) -> None:
     """Print a sentence, wrapped to the terminal."""
     console().print(visible(text), highlight=False, markup=False)
+
+
+def say_next(*words: object) -> None:
+    """Print the command to type next, on one line, as a shell takes it."""
+    click.echo(f"next: {visible(shlex.join(map(str, words)))}")
 
 
 def console() -> Console:

@@ -294,7 +294,8 @@ class _Seen:
         return make_sheet(
             table, pool[drawn], probability=chance[drawn], stratum="next",
             wave=next_wave(table, anything_before=len(pool) < len(table)), id=self.parts.id,
-            show=show, choices=self.model.classes.tolist(),
+            show=show, choices=self.model.classes.tolist(), label=self.parts.label,
+            groups=self.parts.groups,
         )  # fmt: skip
 
     def ranked(self) -> pd.DataFrame:

@@ -17,7 +17,9 @@ MIN_ROWS_FOR_ID = 20
 """With fewer rows, all values may differ by chance."""
 
 REVIEW_SHEET = ("stratum", "wave", "probability")
-"""Columns that `alignset sample` adds; they record how a row came to be reviewed."""
+"""Columns that `alignset join` adds; they record how a row came to be reviewed."""
+REVIEW_STATE = "review_state"
+"""Column that it adds, too; it says what came of the review."""
 
 TEXT_CHOICES = ("refuse", "drop", "hash", "levels")
 """What to do with text whose most frequent values do not say what most rows hold."""
@@ -97,7 +99,7 @@ def choose_columns(
     >>> choice.columns.features, choice.notes
     (('age',), ("'site' is the same in every row and was left out.",))
     """
-    sheet = [c for c in REVIEW_SHEET if set(REVIEW_SHEET) <= set(frame.columns)]
+    sheet = [*REVIEW_SHEET, REVIEW_STATE] if set(REVIEW_SHEET) <= set(frame.columns) else []
     if sheet and probability is None:
         probability = "probability"
     parts = [(label, "label"), (truth, "truth"), (id, "id"), (probability, "probability")]
