@@ -9,7 +9,7 @@ Of a row with m_i >= 2 answers, a_i is the share of its ordered pairs of answers
 
 with n_k the answers k among rows answered twice or more. Alpha is made for gaps (Krippendorff 2004)
 and is Fleiss' kappa (1971) but for small samples. Of a single class k, the other classes count as
-one. Intervals resample rows, within what is known of them: a row is what was drawn.
+one. Intervals leave out one row at a time (jackknife): a row is what was drawn.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alignset.evaluate.proportion import wilson
 from alignset.review.answers import Answers
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-N_BOOT = 1000
 FEWEST = 10
 """Rows answered twice that an interval needs."""
 
@@ -110,35 +110,42 @@ def _twice(counts: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
     return counts[several], weight[several]
 
 
-def _interval(
-    statistic: Callable[[Floats], float], n: int, level: float, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Resample rows by weights; the ends are drawn out to where t says for few rows."""
-    if n < FEWEST:
-        return float("nan"), float("nan")
-    drawn = np.array(
-        [statistic(rng.multinomial(n, np.full(n, 1 / n)).astype(float)) for _ in range(N_BOOT)]
-    )
-    drawn = drawn[np.isfinite(drawn)]
-    if len(drawn) < N_BOOT / 2:
-        return float("nan"), float("nan")
-    # a resample has n - 1 degrees of freedom left
-    centre, stretch = float(np.median(drawn)), np.sqrt(n / (n - 1))
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return (
-        float(max(centre + stretch * (low - centre), -1.0)),
-        float(min(centre + stretch * (high - centre), 1.0)),
-    )
+@dataclass(frozen=True, eq=False)
+class _Kinds:
+    """Kinds of rows, how many rows there are of each, and agreement as a function of these."""
+
+    count: Floats
+    statistic: Callable[[Floats], float]
+    differ: float  # share of pairs of answers that differ
+    by_chance: float  # share that would differ by chance
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Leave one row out, then the interval of a share: 1 - kappa is one, but for a factor.
+
+        So a review in which all agreed still says how often they may differ.
+        """
+        n, value = float(self.count.sum()), self.statistic(self.count)
+        if n < FEWEST or not np.isfinite(value):
+            return float("nan"), float("nan")
+        size, by = n, self.by_chance
+        if self.differ > 0:
+            here = np.flatnonzero(self.count)
+            without = [self.statistic(self.count - np.eye(len(self.count))[kind]) for kind in here]
+            off, own = np.nan_to_num(np.array(without) - value), self.count[here]
+            variance = (n - 1) / n * float(own @ (off - own @ off / n) ** 2)
+            size = min(self.differ * (1 - self.differ) / max(variance * by**2, 1e-12), 4 * n)
+        low, high = wilson(self.differ, max(size, 1e-9), level=level)
+        return float(max(1 - high / by, -1.0)), float(1 - low / by)
+
 
 
 def measure_agreement(
-    answers: Answers,
-    groups: NDArray[Any] | None = None,
-    *,
-    level: float = 0.95,
-    random_state: int | np.random.Generator | None = 0,
+    answers: Answers, groups: NDArray[Any] | None = None, *, level: float = 0.95
 ) -> list[Agreement]:
     """Return the agreement of all reviewers, of each pair, in each group and about each class.
+
+    Of a class, ``raw`` is how often an answer that names it is met by another one, and kappa takes
+    the other classes as one.
 
     Parameters
     ----------
@@ -147,24 +154,19 @@ def measure_agreement(
     groups : array of shape (n,), optional
         Group of each row of the table.
     """
-    rng = np.random.default_rng(random_state)
     ratings, k = answers.ratings(), len(answers.classes)
     counts = count_answers(ratings, k)
-    found = [_of_counts("all", counts, level, rng)]
-    if len(answers.names) > 2:
-        found += [
-            _of_pair(answers.names[a], answers.names[b], ratings[:, [a, b]], k, level, rng)
-            for a, b in combinations(range(len(answers.names)), 2)
-        ]
-    elif len(answers.names) == 2:
-        found.append(_of_pair(*answers.names, ratings, k, level, rng))
+    found = [_of_counts("all", counts, level)]
+    for a, b in combinations(range(len(answers.names)), 2):
+        names = answers.names[a], answers.names[b]
+        found.append(_of_pair(*names, ratings[:, [a, b]], k, level))
     for name in [] if groups is None else np.unique(groups[answers.row]).tolist():
-        found.append(_of_counts(f"group {name}", counts[groups == name], level, rng))
-    for code, value in enumerate(answers.classes.tolist() if k > 2 else []):
+        found.append(_of_counts(f"group {name}", counts[groups == name], level))
+    met = class_agreement(ratings, k)
+    for code, value in enumerate(answers.classes.tolist()):
         rest = np.delete(counts, code, axis=1).sum(1)
-        found.append(
-            _of_counts(f"class {value}", np.stack([counts[:, code], rest], 1), level, rng)
-        )
+        own = np.stack([counts[:, code], rest], axis=1)
+        found.append(_of_counts(f"class {value}", own, level, float(met[code])))
     return found
 
 
@@ -188,24 +190,37 @@ def class_agreement(ratings: Codes, n_classes: int) -> Floats:
     return np.where(all_pairs > 0, met / np.where(all_pairs > 0, all_pairs, 1), np.nan)
 
 
-def _of_counts(what: str, counts: Floats, level: float, rng: np.random.Generator) -> Agreement:
+def _of_counts(what: str, counts: Floats, level: float, raw: float | None = None) -> Agreement:
     counts, weight = _twice(counts, None)
     if not len(counts):
         return Agreement(what, 0, *[float("nan")] * 4)
-    low, high = _interval(lambda w: krippendorff_alpha(counts, w), len(counts), level, rng)
+    kinds, number = np.unique(counts, axis=0, return_counts=True)
+    agree, total = _pairs(counts, weight)
+    n = total.sum()
+    chance = float((total * (total - 1)).sum() / (n * (n - 1)))
+    of = _Kinds(
+        number.astype(float), lambda w: krippendorff_alpha(kinds, w), 1 - agree, 1 - chance
+    )
+    raw = agree if raw is None else raw
     return Agreement(
-        what, len(counts), _pairs(counts, weight)[0], krippendorff_alpha(counts), low, high,
+        what, len(counts), raw, krippendorff_alpha(counts), *of.interval(level),
         fleiss_kappa(counts),
     )  # fmt: skip
 
 
-def _of_pair(
-    one: str, other: str, ratings: Codes, k: int, level: float, rng: np.random.Generator
-) -> Agreement:
+def _of_pair(one: str, other: str, ratings: Codes, k: int, level: float) -> Agreement:
     both = ratings[(ratings >= 0).all(1)]
     what = f"{one} and {other}"
     if not len(both):
         return Agreement(what, 0, *[float("nan")] * 4)
-    a, b = both.T
-    low, high = _interval(lambda w: cohen_kappa(a, b, k, w), len(both), level, rng)
-    return Agreement(what, len(both), float((a == b).mean()), cohen_kappa(a, b, k), low, high)
+    (a, b), (first, second) = both.T, np.divmod(np.arange(k * k), k)
+    number = np.bincount(a * k + b, minlength=k * k).astype(float)
+    shares = [np.bincount(each, minlength=k) / len(a) for each in (a, b)]
+    of = _Kinds(
+        number,
+        lambda w: cohen_kappa(first, second, k, w),
+        float((a != b).mean()),
+        1 - float(shares[0] @ shares[1]),
+    )
+    kappa = cohen_kappa(a, b, k)
+    return Agreement(what, len(both), float((a == b).mean()), kappa, *of.interval(level))
