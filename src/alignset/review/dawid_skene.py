@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,19 +57,17 @@ class AnswerCodes:
     n_classes: int
     n_reviewers: int
 
-    @property
+    @cached_property
     def known(self) -> Mask:
         """Which rows have an answer, or were adjudicated."""
-        found = self.settled >= 0
+        found = np.asarray(self.settled >= 0)
         found[self.row] = True
         return found
 
     def weigh(self, confusion: Floats) -> Floats:
         """Return the log-likelihood (n, K) of each row's answers."""
-        said = np.log(confusion[self.reviewer, :, self.answer])  # (m, K)
-        found = np.zeros((len(self.settled), self.n_classes))
-        np.add.at(found, self.row, said)
-        return found
+        said, n = np.log(confusion[self.reviewer, :, self.answer]), len(self.settled)  # (m, K)
+        return np.stack([np.bincount(self.row, column, n) for column in said.T], axis=1)
 
     def posterior(self, prior: Floats, confusion: Floats) -> Floats:
         """Return q (n, K): of rows with an answer; of the others, the prior."""
@@ -82,9 +81,9 @@ class AnswerCodes:
 
     def count(self, q: Floats) -> Floats:
         """Return how many answers of each kind were given, (R, K, K): reviewer, true, answer."""
-        found = np.zeros((self.n_reviewers, self.n_classes, self.n_classes))
-        np.add.at(found.transpose(0, 2, 1), (self.reviewer, self.answer), q[self.row])
-        return found
+        k, kind = self.n_classes, self.reviewer * self.n_classes + self.answer
+        each = [np.bincount(kind, column, self.n_reviewers * k) for column in q[self.row].T]
+        return np.stack(each, axis=1).reshape(self.n_reviewers, k, k).transpose(0, 2, 1)
 
 
 @dataclass(frozen=True)
@@ -153,10 +152,9 @@ class ErrorModel:
 
 def cell_counts(codes: AnswerCodes, q: Floats) -> Floats:
     """Return how many known rows of each cell are of each class, (C, K)."""
-    found = np.zeros((int(codes.cell.max()) + 1, codes.n_classes))
-    known = codes.known
-    np.add.at(found, codes.cell[known], q[known])
-    return found
+    known, size = codes.known, int(codes.cell.max()) + 1
+    cell = codes.cell[known]
+    return np.stack([np.bincount(cell, column, size) for column in q[known].T], axis=1)
 
 
 def fit_by_em(

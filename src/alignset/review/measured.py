@@ -67,10 +67,12 @@ def measure_review(
     threshold: float | None = None,
     level: float = 0.95,
     draws: TruthDraws | None = None,
+    noise_only: bool = False,
 ) -> Findings:
     """Estimate all that rows, scores and a threshold allow.
 
-    ``draws`` are true labels, if they are uncertain; intervals allow for it.
+    ``draws`` are true labels, if they are uncertain; intervals allow for it. ``noise_only`` leaves
+    out everything but the noise rates of groups.
     """
     # folds of soft labels are dealt alike each time, so that no number depends on a seed
     rng = np.random.default_rng(0)
@@ -80,8 +82,10 @@ def measure_review(
     if draws is not None:
         every, single = every.with_draws(draws), single.with_draws(draws)
     estimates, differences, paired = [], [], []
-    for aim in _aims(rows, threshold):
+    for aim in [Aim("wrong")] if noise_only else _aims(rows, threshold):
         estimates.append(_with_groups(single, aim, level))
+        if noise_only:
+            break
         differences += _differences(single, aim, level)
         if aim.score is not None and len(rows.scores) == 2:
             paired.append(_with_groups(every, aim, level))
@@ -160,7 +164,7 @@ def review_noise_rates(
     one they do not; sheets are then averaged, which is more precise than any one of them.
     """
     if found is None:
-        found = measure_review(rows, design, level=level, draws=draws)
+        found = measure_review(rows, design, level=level, draws=draws, noise_only=True)
     if rule is None and found.recovered:
         return noise_rates_from(found.estimates[0], rows, design, certain=draws is None)
     sets = [rows.true] if draws is None else list(draws.codes)

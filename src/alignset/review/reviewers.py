@@ -29,7 +29,6 @@ from alignset.review.dawid_skene import (
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Errors = Literal["auto", "by_class", "symmetric"]
 
 OWN = 20
@@ -149,30 +148,34 @@ def fit_reviewers(
     >>> [round(one.error, 2) for one in fit_reviewers(given, true).errors]
     [0.07, 0.07]
     """
-    rng = np.random.default_rng(random_state)
-    told = answers.told
     shared = _shared(answers)
-    pool = _pools(answers, shared)
-    symmetric = errors == "symmetric"
-    if errors == "auto":
-        symmetric = int(shared.sum()) < BY_CLASS * len(answers.classes) * (int(pool.max()) + 1)
-    codes = AnswerCodes(
-        answers.row[told], pool[answers.reviewer[told]], answers.answer[told], answers.settled,
-        prior_cells(answers, observed, groups, stratum), len(answers.classes), int(pool.max()) + 1,
-    )  # fmt: skip
     if not shared.any():
         return _taken_as_right(answers, shared, level)
+    pool, k = _pools(answers, shared), len(answers.classes)
+    symmetric = errors == "symmetric"
+    if errors == "auto":
+        symmetric = int(shared.sum()) < BY_CLASS * k * (int(pool.max()) + 1)
+    cell = prior_cells(answers, observed, groups, stratum)
+    known = (answers.n_told > 0) | (answers.settled >= 0)
+    own, told = answers.take(known), answers.take(known).told  # the others say nothing here
+    codes = AnswerCodes(
+        own.row[told], pool[own.reviewer[told]], own.answer[told], own.settled, cell[known], k,
+        int(pool.max()) + 1,
+    )  # fmt: skip
+    near = None if groups is None else groups[known]
+    prior = None if score is None else _score_prior(score[known], observed[known], near, k)
     found = list(
         draw_posterior(
-            codes, ErrorPrior(symmetric=symmetric), rng=rng, n_draws=n_draws * KEPT, apart=APART,
-            burn=BURN, draw_prior=_score_prior(codes, observed, groups, score),
+            codes, ErrorPrior(symmetric=symmetric), rng=np.random.default_rng(random_state),
+            n_draws=n_draws * KEPT, apart=APART, burn=BURN, draw_prior=prior,
         )  # fmt: skip
     )
-    known = codes.known
-    shares = np.where(known[:, None], np.mean([one.q for one in found], axis=0), np.nan)
-    labels = TruthDraws(np.stack([one.true for one in found[::KEPT]]), codes.n_classes)
-    rates = _error_rates(answers, shared, pool, found, known, level)
-    return ReviewerModel(answers, labels, shares, rates, True, symmetric, level)
+    rates = _error_rates(answers, shared, pool, found, level)
+    shares = np.full((answers.n_rows, k), np.nan)
+    shares[known] = np.mean([one.q for one in found], axis=0)
+    labels = np.full((n_draws, answers.n_rows), UNREVIEWED, dtype=np.int64)
+    labels[:, known] = [one.true for one in found[::KEPT]]
+    return ReviewerModel(answers, TruthDraws(labels, k), shares, rates, True, symmetric, level)
 
 
 def _shared(answers: Answers) -> Codes:
@@ -207,39 +210,25 @@ def prior_cells(
     return np.unique(cell, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _score_prior(
-    codes: AnswerCodes, observed: Codes, groups: Codes | None, score: Floats | None
-) -> DrawPrior | None:
+def _score_prior(score: Floats, observed: Codes, groups: Codes | None, k: int) -> DrawPrior:
     """Draw probabilities of classes from a regression on score, observed label and group."""
-    if score is None:
-        return None
-    known = np.flatnonzero(codes.known)
-    every = np.ones(len(known), dtype=bool)
-    near = (groups[known],) if groups is not None and groups[known].max(initial=0) > 0 else ()
+    every = np.ones(len(score), dtype=bool)
+    near = (groups,) if groups is not None and len(np.unique(groups)) > 1 else ()
 
     def draw(true: Codes, rng: np.random.Generator) -> Floats:
-        learned = learn_labels(
-            score[known], observed[known], true[known], every, n_classes=codes.n_classes,
-            groups=near,
-        )  # fmt: skip
-        found = np.full((len(true), codes.n_classes), 1 / codes.n_classes)
-        found[known] = learned.probability(rng)
-        return found
+        return learn_labels(
+            score, observed, true, every, n_classes=k, groups=near
+        ).probability(rng)
 
     return draw
 
 
 def _error_rates(
-    answers: Answers,
-    shared: Codes,
-    pool: Codes,
-    found: list[Drawn],
-    known: Mask,
-    level: float,
+    answers: Answers, shared: Codes, pool: Codes, found: list[Drawn], level: float
 ) -> tuple[ReviewerError, ...]:
     k = len(answers.classes)
     right = np.stack([np.einsum("rkk->rk", one.confusion) for one in found])  # (S, R, K)
-    share = np.stack([np.bincount(one.true[known], minlength=k) for one in found]) / known.sum()
+    share = np.stack([np.bincount(one.true, minlength=k) / len(one.true) for one in found])
     whole = 1 - np.einsum("srk,sk->sr", right, share)
     low, high = np.quantile(whole, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return tuple(
