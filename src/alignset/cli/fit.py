@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from alignset.cli.review_options import print_grid
+from alignset.cli.review_options import answers_option, print_grid, read_answers_file
 from alignset.cli.visible import visible
 from alignset.estimator.names import name_of
 from alignset.fitting.compare import Comparison
@@ -51,6 +51,7 @@ SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "thres
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("n_jobs", "--jobs", type=click.IntRange(1), help="CPU cores to use; by default all.")
 @click.option("--id", metavar="COLUMN", help="Person a row belongs to; never a feature.")
+@answers_option
 @click.option("--probability", metavar="COLUMN", help="Probability of selection for review.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Column not to use.")
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="Column of numeric codes.")
@@ -61,7 +62,13 @@ SETTINGS = ("n_configs", "ensemble", "folds", "seed", "device", "n_jobs", "thres
               "`alignset report`.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a model folder.")
 def command(
-    table: Path, out: Path, method: str, evaluation: bool, overwrite: bool, **options: Any
+    table: Path,
+    out: Path,
+    method: str,
+    answers: Path | None,
+    evaluation: bool,
+    overwrite: bool,
+    **options: Any,
 ) -> None:
     """Train a model on TABLE and write it to a folder.
 
@@ -77,8 +84,9 @@ def command(
     about = {"command": _command_line(), "data": _data(table, frame)}
     with progress_bar() as advance:
         fitted = fit_table(
-            frame, choice, method=method, settings=settings, about=about, advance=advance
-        )
+            frame, choice, method=method, settings=settings, about=about, advance=advance,
+            answers=read_answers_file(answers),
+        )  # fmt: skip
     model = fitted.model if evaluation else replace(fitted.model, evaluation=None)
     save_model(model, out, overwrite=overwrite)
     _report(replace(fitted, model=model), out)

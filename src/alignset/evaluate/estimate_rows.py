@@ -171,6 +171,8 @@ def _uncertain(
     if isinstance(y_true, TruthDraws):
         draws = y_true
         classes = encode_labels(y).classes
+        if classes.dtype.kind in "biuf" and np.isin(classes, np.arange(draws.n_classes)).all():
+            classes = np.arange(draws.n_classes)  # codes, not all of which need be observed
     elif len(np.shape(y_true)) == 2 and np.shape(y_true)[1] > 1:
         labels, shares = encode_shares(y, y_true)
         draws = TruthDraws.from_shares(shares, DRAWS, rng.spawn(1)[0])  # folds stay as they are

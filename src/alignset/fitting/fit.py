@@ -15,7 +15,9 @@ import pandas as pd
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import predictor_of
 from alignset.estimator.names import name_of, needs_unreviewed
+from alignset.evaluate.imputed import TruthDraws
 from alignset.evaluate.noise_rate import ReviewDesign
+from alignset.fitting.answered import AnsweredTable
 from alignset.fitting.compare import Comparison, can_compare, compare
 from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
 from alignset.fitting.plain import PLAIN_LEARNERS
@@ -47,6 +49,7 @@ def fit_table(
     *,
     method: str = "blend",
     settings: Settings | None = None,
+    answers: pd.DataFrame | None = None,
     about: Mapping[str, Any] | None = None,
     advance: Progress | None = None,
 ) -> Fitted:
@@ -61,6 +64,9 @@ def fit_table(
         A name that ``alignset methods`` lists: the blend of all candidates, a method, a label
         strategy or a learner; or one of each of the last two, such as "observed_linear".
     settings : Settings, optional
+    answers : DataFrame, optional
+        The log of reviewers' answers that `alignset join` wrote: true labels are then as uncertain
+        as these make them, in training, in noise rates and in the comparison.
     about : mapping, optional
         What else the model folder should record: data, command.
     advance : callable, optional
@@ -85,6 +91,8 @@ def fit_table(
     if columns.truth is None:
         raise ValueError("name the column of true labels with --truth; without one, see `plan`.")
     targets, design = read_targets(frame, columns), design_of(frame, columns)
+    told = None if answers is None else AnsweredTable(answers, frame, columns, targets, design)
+    targets = targets if told is None else told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
     reason = can_compare(targets, settings.folds)
     total = 1 if reason else 1 + settings.folds * (1 + len(PLAIN_LEARNERS))
@@ -96,17 +104,20 @@ def fit_table(
     held = comparison = kept = None
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step)
-        kept, comparison = _judge(targets, held, method, settings)
+        judged = targets if told is None else told.targets(held.scores[method])
+        kept, comparison = _judge(judged, held, method, settings)
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    notes = (*choice.notes, *_review_notes(targets, comparison, reason), *said)
+    own = [] if told is None else [told.model.note]
+    notes = (*choice.notes, *_review_notes(targets, comparison, reason), *own, *said)
     known = {
         **(about or {}),
         **_training(clf, method, targets, settings),
         "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
         "comparison": comparison,
+        "reviewers": None if told is None else told.facts(),
         "notes": notes,
     }
     return Fitted(_model(clf, prep, columns, plain(known), kept), comparison, notes)
@@ -182,7 +193,11 @@ def _noise_rates(
     labels = targets.labels
     cells = Cells(targets.group_names, labels.classes, targets.group, labels.y_seen)
     told = {}
-    for g, found in enumerate(review_noise_rates(AimRows(cells, labels.y_true, ()), design)):
+    draws = None
+    if targets.draws is not None:
+        draws = TruthDraws(targets.draws, len(labels.classes))
+    rates = review_noise_rates(AimRows(cells, labels.y_true, ()), design, draws=draws)
+    for g, found in enumerate(rates):
         known = asdict(found)
         unseen = 1 - found.reviewed / found.rows
         shift = math.nan if more_doubt is None else unseen * more_doubt[g]
