@@ -48,7 +48,7 @@ def model_answers(
     score : float array, optional
         A score that labels will judge.
     """
-    answers = read_answer_log(log, _ids(log, table, id), classes)
+    answers = read_answer_log(log, log_ids(log, table, id), classes)
     there = np.zeros(len(table), dtype=bool)
     there[answers.row] = True
     settled = np.where((answers.settled < 0) & ~there, true, answers.settled)
@@ -59,7 +59,7 @@ def model_answers(
     )
 
 
-def _ids(log: pd.DataFrame, table: pd.DataFrame, id: str | None) -> NDArray[Any]:
+def log_ids(log: pd.DataFrame, table: pd.DataFrame, id: str | None) -> NDArray[Any]:
     """Return what identifies rows: the column if the log's ids are in it, else the position."""
     place = np.arange(len(table))
     if id is None or id not in table or "id" not in log:
