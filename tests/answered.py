@@ -31,7 +31,5 @@ def simulate(rng, n=300, error=(0.1, 0.1), n_classes=2, double=0.2, adjudicated=
     )  # fmt: skip
     if adjudicated:
         settled = np.where(answers.disputed, true, -1)
-        answers = Answers(
-            row, who, ratings[row, who], settled, answers.names, answers.classes
-        )
+        answers = Answers(row, who, ratings[row, who], settled, answers.names, answers.classes)
     return true, observed, answers

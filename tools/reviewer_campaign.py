@@ -1,4 +1,4 @@
-"""Reviewers who err, and rows without an answer: do intervals hold, and what does a model lose?
+"""Let reviewers err and leave rows unanswered: do intervals hold, what does a model lose.
 
     nice python tools/reviewer_campaign.py            # reviewers.csv, reviewers.md
 
@@ -149,9 +149,7 @@ def review_once(setting: Setting, seed: int) -> dict[str, float]:
     model = model_of(table, answers, seed)
     rates = review_noise_rates(rows_of(table, model.draws.mode), design, draws=model.draws)
     naive = review_noise_rates(rows_of(table, first), design)
-    truth = review_noise_rates(
-        rows_of(table, np.where(design.drawn, true, -1)), design
-    )
+    truth = review_noise_rates(rows_of(table, np.where(design.drawn, true, -1)), design)
     known = np.array([np.mean(pair) for pair in setting.errors])
     errors = np.array([(one.error, one.low, one.high) for one in model.errors])
     return {
@@ -187,6 +185,7 @@ def blank_once(seed: int) -> dict[str, float]:
     }
 
 
+BLEND = Blend(("observed", "reviewed", "both", "recalibrated"), ("linear",), None)
 DATA = ("linear", "synthetic", "synthetic_released")
 
 
@@ -205,35 +204,35 @@ def draw_data(name: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
     return X, true, np.where(rng.random(n) < 0.6 * slope, 1 - true, true)
 
 
-def fit_once(name: str, error: float, seed: int) -> dict[str, float]:
+def fit_once(name: str, seed: int) -> dict[str, dict[str, float]]:
     """Fit on true labels, on first answers and on probabilities; return the AUROC of each."""
     rng = np.random.default_rng((seed, 3))
     X, true, observed = draw_data(name, rng)
-    train, test = np.arange(ROWS), np.arange(ROWS, len(true))
-    asked = rng.permutation(ROWS)[:400]
-    setting = Setting("", ((error, error),) * 2)
-    answers, first = answer(true[train], asked, setting, rng)
+    train, asked = np.arange(ROWS), rng.permutation(ROWS)[:400]
     known = np.isin(train, asked)
-    model = fit_reviewers(answers, observed[train], random_state=seed)
-    labels = {
-        "perfect": np.where(known, true[train], np.nan),
-        "as_told": np.where(known, first, np.nan),
-        "soft": model.shares,
-    }
-    blend = Blend(("observed", "reviewed", "both", "shrunk", "recalibrated"), ("linear",), None)
-    found = {}
-    for how, y_true in labels.items():
-        clf = NoisyLabelClassifier(blend, random_state=0, n_jobs=1)
+
+    def area(y_true: np.ndarray) -> float:
+        clf = NoisyLabelClassifier(BLEND, random_state=0, n_jobs=1)
         with warnings.catch_warnings(action="ignore"):
             clf.fit(X[train], observed[train], y_true=y_true)
-        found[how] = float(roc_auc_score(true[test], clf.predict_proba(X[test])[:, 1]))
+        return float(roc_auc_score(true[ROWS:], clf.predict_proba(X[ROWS:])[:, 1]))
+
+    perfect, found = area(np.where(known, true[train], np.nan)), {}
+    for error in (0.05, 0.1):
+        answers, first = answer(true[train], asked, Setting("", ((error, error),) * 2), rng)
+        model = fit_reviewers(answers, observed[train], random_state=seed)
+        found[f"{name}, {error:.0%}"] = {
+            "perfect": perfect,
+            "as_told": area(np.where(known, first, np.nan)),
+            "soft": area(model.shares),
+        }
     return found
 
 
 def told(part: str, setting: str, found: list[dict[str, float]]) -> dict[str, object]:
     """Return the means of one setting, and say them."""
     row = {"part": part, "setting": setting, "times": len(found), **pd.DataFrame(found).mean()}
-    print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)  # noqa: T201
+    print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
     return row
 
 
@@ -243,9 +242,9 @@ def campaign(times: int, fits: int) -> Iterator[dict[str, object]]:
         yield told("errors", setting.name, [review_once(setting, seed) for seed in range(times)])
     yield told("blank", "40 % and 10 %", [blank_once(seed) for seed in range(times)])
     for name in DATA:
-        for error in (0.05, 0.1):
-            found = [fit_once(name, error, seed) for seed in range(fits)]
-            yield told("auroc", f"{name}, {error:.0%}", found)
+        each = [fit_once(name, seed) for seed in range(fits)]
+        for setting in each[0]:
+            yield told("auroc", setting, [one[setting] for one in each])
     for setting in MORE:
         found = [review_once(setting, seed) for seed in range(times // 2)]
         yield told("errors", setting.name, found)

@@ -55,7 +55,7 @@ def test_columns_of_a_frame_name_the_classes_in_any_order():
 
 
 def test_a_soft_row_is_weighted_copies_in_one_unit():
-    X, seen, y_true, rng = table()
+    X, seen, y_true, _ = table()
     P = one_hot(y_true)
     known = np.flatnonzero(~np.isnan(y_true))
     P[known] = 0.9 * P[known] + 0.05

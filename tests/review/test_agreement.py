@@ -20,9 +20,7 @@ def answers_of(ratings, n_classes=2):
     row, reviewer = np.nonzero(ratings >= 0)
     names = tuple("abcdefgh"[: ratings.shape[1]])
     settled = np.full(len(ratings), -1)
-    return Answers(
-        row, reviewer, ratings[row, reviewer], settled, names, np.arange(n_classes)
-    )
+    return Answers(row, reviewer, ratings[row, reviewer], settled, names, np.arange(n_classes))
 
 
 def test_cohen_by_hand_and_as_scikit_learn():

@@ -48,7 +48,7 @@ def test_the_queue_is_a_sheet_with_the_columns_asked_for():
 
 
 def test_settled_rows_and_agreed_ones_are_not_in_the_queue():
-    log, true = many()
+    log, _ = many()
     before = find_disputes(log)
     done = before.frame()["id"].tolist()[:3]
     more = log_of(*[(i, "chief", "yes") for i in done]).assign(adjudicated="yes")

@@ -104,7 +104,9 @@ def test_bounds_have_the_truth_where_the_estimate_does_not():
         rates = review_noise_rates(rows, design)
         worst = bound_noise_rates(rates, rows, design, asked)
         covered += [one.low <= r <= one.high for one, r in zip(rates, actual, strict=True)]
-        inside += [one.worst_low <= r <= one.worst_high for one, r in zip(worst, actual, strict=True)]
+        inside += [
+            one.worst_low <= r <= one.worst_high for one, r in zip(worst, actual, strict=True)
+        ]
         verdict = judge(rates, (), (), worst)
         amber.append(verdict.colour == "amber" and "if they are not" in verdict.reasons[0].text)
     assert np.mean(covered) < 0.85

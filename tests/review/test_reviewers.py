@@ -199,12 +199,14 @@ def test_a_log_of_another_table_is_refused():
     log = pd.DataFrame({"id": ["1"], "reviewer": "a", "answer": "yes", "adjudicated": ""})
     with pytest.raises(ValueError, match="row '1'"):
         read_answer_log(log, ["2"], ["no", "yes"])
-    with pytest.raises(ValueError, match="answer 'yes'.*'maybe'"):
+    with pytest.raises(ValueError, match=r"answer 'yes'.*'maybe'"):
         read_answer_log(log, ["1"], ["maybe", "no"])
 
 
 def test_a_posterior_without_answers_is_the_prior():
     rng = np.random.default_rng(0)
-    codes = AnswerCodes(*[np.zeros(0, int)] * 3, np.repeat([0, 1], [30, 10]), np.zeros(40, int), 2, 1)
+    codes = AnswerCodes(
+        *[np.zeros(0, int)] * 3, np.repeat([0, 1], [30, 10]), np.zeros(40, int), 2, 1
+    )
     drawn = [one.confusion[0, 0, 1] for one in draw_posterior(codes, rng=rng, n_draws=400)]
     assert np.mean(drawn) == pytest.approx(0.1, abs=0.03)

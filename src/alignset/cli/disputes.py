@@ -57,7 +57,9 @@ def command(answers: Path, table: Path | None, as_json: bool, **options: Any) ->
     _print(found, options["level"])
     if out is not None:
         ask.say(f"{out}: {len(found)} rows to adjudicate, those that matter most first")
-        ask.say(f"next: fill in its column `reviewed`, then `alignset join {out} --adjudicated ...`")
+        ask.say(
+            f"next: fill in its column `reviewed`, then `alignset join {out} --adjudicated ...`"
+        )
     elif len(found):
         ask.say(f"{len(found)} rows to adjudicate; write them with -o queue.csv")
 

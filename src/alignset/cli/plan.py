@@ -113,7 +113,9 @@ def _print_outlay(outlay: Outlay) -> None:
             "will be missing."
         )
     if outlay.price is not None:
-        ask.say(f"Cost: {outlay.total} reviews at {outlay.cost:g} each, {outlay.price:,.2f} in all.")
+        ask.say(
+            f"Cost: {outlay.total} reviews at {outlay.cost:g} each, {outlay.price:,.2f} in all."
+        )
 
 
 def _print_forecast(made: Forecast) -> None:

@@ -24,8 +24,7 @@ Floats = NDArray[np.float64]
 
 def read_truth(y: Any, y_true: Any) -> tuple[EncodedLabels, Floats | None]:
     """Encode labels, and the probabilities (n, K) of true classes if that is what was passed."""
-    shape = np.shape(y_true) if y_true is not None else ()
-    if len(shape) == 2 and shape[1] > 1:
+    if y_true is not None and np.ndim(y_true) == 2 and np.shape(y_true)[-1] > 1:
         return encode_shares(y, y_true)
     return encode_labels(y, y_true), None
 
@@ -64,6 +63,4 @@ def expand_soft(rows: Part, shares: Floats | None) -> Part:
     each, true, share = each[order], true[order], share[order]
     unit = np.arange(len(rows)) if rows.unit is None else rows.unit
     found = rows.take(each)
-    return replace(
-        found, y_true=true, weight=found.weights * share, unit=unit[each], share=share
-    )
+    return replace(found, y_true=true, weight=found.weights * share, unit=unit[each], share=share)

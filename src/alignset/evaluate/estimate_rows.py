@@ -130,15 +130,15 @@ def check_rows(
 ) -> EstimateRows:
     """Check and encode everything, and make the soft labels."""
     n = len(np.asarray(y, dtype=object))
-    draws, y_true = _uncertain(y, y_true, rng)
-    _same_length("y_true", np.asarray(y_true, dtype=object), n)
+    draws, known = _uncertain(y, y_true, rng)
+    _same_length("y_true", np.asarray(known, dtype=object), n)
     tables = [_check_score(score, n) for score in scores]
     n_classes = tables[0].shape[1]
     estimand = check_metric(metric, n_classes)
     needs = "probability" if estimand is None else estimand.needs
     if needs == "probability" or metric == "net_benefit":
         _check_probability(metric, tables)
-    observed, true = _classes(y, y_true, n_classes)
+    observed, true = _classes(y, known, n_classes)
     size = check_weight(sample_weight, n).double().numpy()
     cuts = needs == "threshold", threshold, flagged
     codes, cells, finest = _cells(groups, n)
@@ -184,7 +184,7 @@ def _uncertain(
             f"y_true is for {draws.n_classes} classes but y has {len(classes)}; every class must "
             "be observed at least once."
         )
-    names = np.append(classes.astype(object), None)  # the last is UNREVIEWED
+    names = np.array([*classes.tolist(), None], dtype=object)  # the last is UNREVIEWED
     certain = bool((draws.codes == draws.codes[0]).all())
     return (None if certain else draws), names[draws.mode]
 

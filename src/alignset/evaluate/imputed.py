@@ -4,7 +4,7 @@ If reviewers err, nobody knows the true classes; what is known are draws of them
 imputation, Rubin 1987). Each set is analysed as if it were right, and with theta_m the M values and
 V_m their variances,
 
-    theta = mean theta_m,      V = mean V_m + (1 + 1/M) B,      B = sum (theta_m - theta)^2 / (M - 1)
+    theta = mean theta_m,   V = mean V_m + (1 + 1/M) B,   B = sum (theta_m - theta)^2 / (M - 1)
 
 the law of total variance: B is what is not known about the labels. If the draws differ in the
 reviewers' error rates, too, it is also what is not known about these.
@@ -24,8 +24,8 @@ from alignset.labels import UNREVIEWED
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-DRAWS = 40
-"""Sets of labels, by default: the variance between them is then known within a quarter."""
+DRAWS = 20
+"""Sets of labels, by default: the variance between them is then known within a third."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class TruthDraws:
     @classmethod
     def from_shares(cls, shares: Floats, n_draws: int, rng: np.random.Generator) -> TruthDraws:
         """Draw sets from probabilities (n, K), NaN where a row was not reviewed."""
-        known = ~np.isnan(shares).any(axis=1)
+        known = np.asarray(~np.isnan(shares).any(axis=1))
         edges = np.cumsum(np.where(known[:, None], shares, 1.0), axis=1)[:, :-1]
         drawn = (rng.random((n_draws, len(shares)))[:, :, None] > edges).sum(2)
         return cls(np.where(known, drawn, UNREVIEWED).astype(np.int64), shares.shape[1])

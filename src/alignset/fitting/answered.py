@@ -38,9 +38,7 @@ class AnsweredTable:
         """
         found = self.model if scores is None else self._model(scores)
         draws = found.draws.codes if found.identified else None
-        return self.read.with_truth(
-            self.frame, self.columns, found.shares, draws, found.draws.mode
-        )
+        return self.read.with_truth(self.frame, self.columns, found.shares, draws, found.draws.mode)
 
     def facts(self) -> dict[str, Any]:
         """Return what the model folder records: how often each reviewer errs."""

@@ -25,7 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from alignset.learners.base import Floats, Ints, even_folds, of_unit, one_hot, row_log_loss, to_probability
+from alignset.learners.base import (
+    Floats,
+    Ints,
+    even_folds,
+    of_unit,
+    one_hot,
+    row_log_loss,
+    to_probability,
+)
 from alignset.learners.linear import Linear
 
 LEAST, ROWS = 3.0, 2000.0

@@ -135,8 +135,7 @@ class _Kinds:
             variance = (n - 1) / n * float(own @ (off - own @ off / n) ** 2)
             size = min(self.differ * (1 - self.differ) / max(variance * by**2, 1e-12), 4 * n)
         low, high = wilson(self.differ, max(size, 1e-9), level=level)
-        return float(max(1 - high / by, -1.0)), float(1 - low / by)
-
+        return max(1 - float(high) / by, -1.0), 1 - float(low) / by
 
 
 def measure_agreement(
@@ -160,13 +159,14 @@ def measure_agreement(
     for a, b in combinations(range(len(answers.names)), 2):
         names = answers.names[a], answers.names[b]
         found.append(_of_pair(*names, ratings[:, [a, b]], k, level))
-    for name in [] if groups is None else np.unique(groups[answers.row]).tolist():
-        found.append(_of_counts(f"group {name}", counts[groups == name], level))
+    if groups is not None:
+        own = np.unique(groups[answers.row]).tolist()
+        found += [_of_counts(f"group {g}", counts[groups == g], level) for g in own]
     met = class_agreement(ratings, k)
     for code, value in enumerate(answers.classes.tolist()):
         rest = np.delete(counts, code, axis=1).sum(1)
-        own = np.stack([counts[:, code], rest], axis=1)
-        found.append(_of_counts(f"class {value}", own, level, float(met[code])))
+        both = np.stack([counts[:, code], rest], axis=1)
+        found.append(_of_counts(f"class {value}", both, level, float(met[code])))
     return found
 
 
@@ -198,9 +198,7 @@ def _of_counts(what: str, counts: Floats, level: float, raw: float | None = None
     agree, total = _pairs(counts, weight)
     n = total.sum()
     chance = float((total * (total - 1)).sum() / (n * (n - 1)))
-    of = _Kinds(
-        number.astype(float), lambda w: krippendorff_alpha(kinds, w), 1 - agree, 1 - chance
-    )
+    of = _Kinds(number.astype(float), lambda w: krippendorff_alpha(kinds, w), 1 - agree, 1 - chance)
     raw = agree if raw is None else raw
     return Agreement(
         what, len(counts), raw, krippendorff_alpha(counts), *of.interval(level),

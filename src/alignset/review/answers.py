@@ -147,4 +147,4 @@ def _look_up(
             f"the log of answers holds {what} {shown.iloc[int(strange.argmax())]!r}, which the "
             f"table does not have; {advice}."
         )
-    return keys.map(known).to_numpy(np.int64)
+    return np.asarray(keys.map(known), dtype=np.int64)

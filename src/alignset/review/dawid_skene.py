@@ -83,7 +83,8 @@ class AnswerCodes:
         """Return how many answers of each kind were given, (R, K, K): reviewer, true, answer."""
         k, kind = self.n_classes, self.reviewer * self.n_classes + self.answer
         each = [np.bincount(kind, column, self.n_reviewers * k) for column in q[self.row].T]
-        return np.stack(each, axis=1).reshape(self.n_reviewers, k, k).transpose(0, 2, 1)
+        found = np.stack(each, axis=1).reshape(self.n_reviewers, k, k).transpose(0, 2, 1)
+        return np.asarray(found, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,6 @@ class ErrorModel:
     confusion: Floats
     prior: Floats
     q: Floats
-    rounds: int
 
 
 def cell_counts(codes: AnswerCodes, q: Floats) -> Floats:
@@ -176,8 +176,7 @@ def fit_by_em(
     q = np.where(total > 0, q / np.maximum(total, 1), 1 / k)
     at = np.flatnonzero(codes.settled >= 0)
     q[at] = np.eye(k)[codes.settled[at]]
-    done = 0
-    for done in range(1, rounds + 1):
+    for _ in range(rounds):
         confusion = np.maximum(taken.shares(codes.count(q)), 1e-12)
         counts = cell_counts(codes, q) + taken.cell / k
         prior = np.maximum(counts / np.maximum(counts.sum(1, keepdims=True), 1e-12), 1e-12)
@@ -186,7 +185,7 @@ def fit_by_em(
         q = new
         if change < tolerance:
             break
-    return ErrorModel(confusion, prior[codes.cell], q, done)
+    return ErrorModel(confusion, prior[codes.cell], q)
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,13 +117,10 @@ def bound_noise_rates(
         size = kish_size(weight[here])
         size *= float(effective_size(here.sum(), rate.rows)) / float(here.sum())
         low, high = (_interval(end, size, level) for end in ends)
-        middle = [float(np.mean(end)) for end in ends]
-        found.append(
-            NonResponse(
-                rate.group, int(here.sum()), int(answered.sum()), rate.rate, rate.low, rate.high,
-                *middle, low[0], high[1],
-            )  # fmt: skip
-        )
+        lowest, highest = (float(np.mean(end)) for end in ends)
+        sizes = int(here.sum()), int(answered.sum())
+        told = rate.rate, rate.low, rate.high
+        found.append(NonResponse(rate.group, *sizes, *told, lowest, highest, low[0], high[1]))
     return tuple(found)
 
 

@@ -37,7 +37,7 @@ BY_CLASS = 20
 """The same for each class: with fewer, errors count as equally likely for all classes."""
 FEW_IN_CELL = 10
 """Reviewed rows that a cell needs for its own share of true classes."""
-APART, BURN, KEPT = 5, 100, 5
+APART, BURN, KEPT = 3, 100, 10
 """Rounds between draws of error rates, and at the start; of so many draws one gives labels."""
 
 
@@ -75,10 +75,7 @@ class ReviewerModel:
         """One row per reviewer."""
         names = [f"wrong_if_{value}" for value in self.answers.classes.tolist()]
         return pd.DataFrame(
-            [
-                {**vars(one), **dict(zip(names, one.by_class, strict=True))}
-                for one in self.errors
-            ]
+            [{**vars(one), **dict(zip(names, one.by_class, strict=True))} for one in self.errors]
         ).drop(columns="by_class")
 
     @property
@@ -164,12 +161,11 @@ def fit_reviewers(
     )  # fmt: skip
     near = None if groups is None else groups[known]
     prior = None if score is None else _score_prior(score[known], observed[known], near, k)
-    found = list(
-        draw_posterior(
-            codes, ErrorPrior(symmetric=symmetric), rng=np.random.default_rng(random_state),
-            n_draws=n_draws * KEPT, apart=APART, burn=BURN, draw_prior=prior,
-        )  # fmt: skip
-    )
+    drawn = draw_posterior(
+        codes, ErrorPrior(symmetric=symmetric), rng=np.random.default_rng(random_state),
+        n_draws=n_draws * KEPT, apart=APART, burn=BURN, draw_prior=prior,
+    )  # fmt: skip
+    found = list(drawn)
     rates = _error_rates(answers, shared, pool, found, level)
     shares = np.full((answers.n_rows, k), np.nan)
     shares[known] = np.mean([one.q for one in found], axis=0)
@@ -216,9 +212,7 @@ def _score_prior(score: Floats, observed: Codes, groups: Codes | None, k: int) -
     near = (groups,) if groups is not None and len(np.unique(groups)) > 1 else ()
 
     def draw(true: Codes, rng: np.random.Generator) -> Floats:
-        return learn_labels(
-            score, observed, true, every, n_classes=k, groups=near
-        ).probability(rng)
+        return learn_labels(score, observed, true, every, n_classes=k, groups=near).probability(rng)
 
     return draw
 
@@ -233,9 +227,12 @@ def _error_rates(
     low, high = np.quantile(whole, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return tuple(
         ReviewerError(
-            *_counts(answers, shared, r), float(whole[:, p].mean()), float(low[p]), float(high[p]),
+            *_counts(answers, shared, r),
+            float(whole[:, p].mean()),
+            float(low[p]),
+            float(high[p]),
             tuple((1 - right[:, p].mean(0)).tolist()),
-        )  # fmt: skip
+        )
         for r, p in enumerate(pool.tolist())
     )
 
