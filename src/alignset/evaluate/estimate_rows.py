@@ -139,8 +139,7 @@ def check_rows(
     if needs == "probability" or metric == "net_benefit":
         _check_probability(metric, tables)
     observed, true = _classes(y, known, n_classes)
-    size = check_weight(sample_weight, n).double().numpy()
-    cuts = needs == "threshold", threshold, flagged
+    size, cuts = _sizes(sample_weight, n), (needs == "threshold", threshold, flagged)
     codes, cells, finest = _cells(groups, n)
     own = _own_soft(tables, observed, true, codes, _features(X, tables[1:], n), rng)
     rows = EstimateRows(
@@ -154,14 +153,21 @@ def check_rows(
         cells=cells,
         finest=finest,
     )
-    if draws is None:
-        return rows
+    return rows if draws is None else rows.with_draws(_usable(metric, draws))
+
+
+def _sizes(sample_weight: Weights, n: int) -> Floats:
+    return check_weight(sample_weight, n).double().numpy()
+
+
+def _usable(metric: str, draws: TruthDraws) -> TruthDraws:
+    """Refuse a metric that uncertain labels cannot tell."""
     if metric in EVEN:
         raise ValueError(
             f"{metric} is not estimated from uncertain true labels; pass the most probable ones, "
             "or estimate tpr and fpr by group."
         )
-    return rows.with_draws(draws)
+    return draws
 
 
 def _uncertain(

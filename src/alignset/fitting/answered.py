@@ -17,9 +17,9 @@ from alignset.tables.targets import Floats, Targets
 
 @dataclass(frozen=True, eq=False)
 class AnsweredTable:
-    """A log of answers, the table it is about, and what the table says."""
+    """A log of answers, if there is one, the table it is about, and what the table says."""
 
-    log: pd.DataFrame
+    log: pd.DataFrame | None
     frame: pd.DataFrame
     columns: Columns
     read: Targets
@@ -36,12 +36,21 @@ class AnsweredTable:
         ``scores`` (n, K) are held-out predictions that the labels will judge: labels that did not
         know of them would make any model look worse than it is.
         """
+        if self.log is None:
+            return self.read
         found = self.model if scores is None else self._model(scores)
         draws = found.draws.codes if found.identified else None
         return self.read.with_truth(self.frame, self.columns, found.shares, draws, found.draws.mode)
 
-    def facts(self) -> dict[str, Any]:
+    @property
+    def notes(self) -> list[str]:
+        """Say what was made of the answers, if there are any."""
+        return [] if self.log is None else [self.model.note]
+
+    def facts(self) -> dict[str, Any] | None:
         """Return what the model folder records: how often each reviewer errs."""
+        if self.log is None:
+            return None
         return {
             "identified": self.model.identified,
             "errors": "symmetric" if self.model.symmetric else "by_class",
@@ -52,6 +61,7 @@ class AnsweredTable:
         }
 
     def _model(self, scores: Floats | None) -> ReviewerModel:
+        assert self.log is not None
         labels, read = self.read.labels, self.read
         score = scores if scores is None or scores.shape[1] > 2 else scores[:, 1]
         return model_answers(

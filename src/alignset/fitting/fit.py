@@ -90,9 +90,9 @@ def fit_table(
     settings, columns, method = settings or Settings(), choice.columns, name_of(method)
     if columns.truth is None:
         raise ValueError("name the column of true labels with --truth; without one, see `plan`.")
-    targets, design = read_targets(frame, columns), design_of(frame, columns)
-    told = None if answers is None else AnsweredTable(answers, frame, columns, targets, design)
-    targets = targets if told is None else told.targets()
+    design = design_of(frame, columns)
+    told = AnsweredTable(answers, frame, columns, read_targets(frame, columns), design)
+    targets = told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
     reason = can_compare(targets, settings.folds)
     total = 1 if reason else 1 + settings.folds * (1 + len(PLAIN_LEARNERS))
@@ -104,20 +104,18 @@ def fit_table(
     held = comparison = kept = None
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step)
-        judged = targets if told is None else told.targets(held.scores[method])
-        kept, comparison = _judge(judged, held, method, settings)
+        kept, comparison = _judge(told.targets(held.scores[method]), held, method, settings)
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    own = [] if told is None else [told.model.note]
-    notes = (*choice.notes, *_review_notes(targets, comparison, reason), *own, *said)
+    notes = (*choice.notes, *_review_notes(targets, comparison, reason), *told.notes, *said)
     known = {
         **(about or {}),
         **_training(clf, method, targets, settings),
         "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
         "comparison": comparison,
-        "reviewers": None if told is None else told.facts(),
+        "reviewers": told.facts(),
         "notes": notes,
     }
     return Fitted(_model(clf, prep, columns, plain(known), kept), comparison, notes)

@@ -177,9 +177,6 @@ def audit(
     scores = _scores(seen, score, score_b, threshold, new_rows=new_rows)
     seen, reviewers = (seen, None) if answers is None else seen.answered(answers, scores, level)
     draws = None if reviewers is None else reviewers.draws
-    cells = seen.cells
-    names = cells.groups.tolist()
-    doubt = [float(1 - seen.confidence[cells.group == g].mean()) for g in range(len(names))]
     tests, empty = seen.tests(level, rng), seen.empty()
     sheet = seen.next_sheet(next_rows, floor, show, rng) if next_rows else None
     rows = seen.aim_rows(scores)
@@ -189,7 +186,7 @@ def audit(
     asked = asked_rows(table, seen.design, seen.reviewed)
     unanswered = bound_noise_rates(rates, rows, seen.design, asked, **told)
     return Audit(
-        seen.ranked(), rates, measured, dict(zip(names, doubt, strict=True)), tests, empty,
+        seen.ranked(), rates, measured, seen.model_rates(), tests, empty,
         judge(rates, tests, empty, unanswered), sheet, level, unanswered, reviewers,
     )  # fmt: skip
 
@@ -256,6 +253,11 @@ class _Seen:
     wrong: Mask  # reviewed, and the observed label found wrong
     confidence: Floats  # that the observed label is right
     design: ReviewDesign  # how the row came to be reviewed
+
+    def model_rates(self) -> dict[Any, float]:
+        """Return the mean of 1 - confidence in each group: the model's own noise rate."""
+        names, doubt = self.cells.groups.tolist(), 1 - self.confidence
+        return {g: float(doubt[self.cells.group == i].mean()) for i, g in enumerate(names)}
 
     def answered(
         self, log: pd.DataFrame, scores: tuple[Floats, ...], level: float

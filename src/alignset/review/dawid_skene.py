@@ -189,7 +189,7 @@ def fit_by_em(
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class PosteriorDraw:
     """One draw: error rates (R, K, K), true classes (n,), -1 where nobody answered, and their q."""
 
     confusion: Floats
@@ -206,7 +206,7 @@ def draw_posterior(
     apart: int = 5,
     burn: int = 50,
     rng: np.random.Generator,
-) -> Iterator[Drawn]:
+) -> Iterator[PosteriorDraw]:
     """Yield draws of error rates and true classes, ``apart`` rounds from each other.
 
     ``draw_prior`` replaces the cells: P(class) of every row given the classes of the known ones.
@@ -222,7 +222,7 @@ def draw_posterior(
         q = codes.posterior(np.maximum(draw_prior(true, rng), 1e-12), confusion)
         true = _draw_classes(q, known, rng)
         if done > burn and (done - burn) % apart == 0:
-            yield Drawn(confusion, true, q)
+            yield PosteriorDraw(confusion, true, q)
 
 
 def _by_cell(codes: AnswerCodes, taken: ErrorPrior) -> DrawPrior:

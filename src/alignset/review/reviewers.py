@@ -21,9 +21,9 @@ from alignset.labels import UNREVIEWED
 from alignset.review.answers import Answers
 from alignset.review.dawid_skene import (
     AnswerCodes,
-    Drawn,
     DrawPrior,
     ErrorPrior,
+    PosteriorDraw,
     draw_posterior,
 )
 
@@ -218,7 +218,7 @@ def _score_prior(score: Floats, observed: Codes, groups: Codes | None, k: int) -
 
 
 def _error_rates(
-    answers: Answers, shared: Codes, pool: Codes, found: list[Drawn], level: float
+    answers: Answers, shared: Codes, pool: Codes, found: list[PosteriorDraw], level: float
 ) -> tuple[ReviewerError, ...]:
     k = len(answers.classes)
     right = np.stack([np.einsum("rkk->rk", one.confusion) for one in found])  # (S, R, K)
