@@ -209,4 +209,4 @@ def test_a_posterior_without_answers_is_the_prior():
         *[np.zeros(0, int)] * 3, np.repeat([0, 1], [30, 10]), np.zeros(40, int), 2, 1
     )
     drawn = [one.confusion[0, 0, 1] for one in draw_posterior(codes, rng=rng, n_draws=400)]
-    assert np.mean(drawn) == pytest.approx(0.1, abs=0.03)
+    assert np.mean(drawn) == pytest.approx(0.5 / 7, abs=0.03)

@@ -109,7 +109,8 @@ def _pool(values: Sequence[float], each: Sequence[Moments]) -> tuple[float, Mome
     value, total, between = pool_values(values, [one.variance for one in each])
     within = total - between
     df = float(np.mean([one.df for one in each]))
-    # Satterthwaite: a variance made of few draws is known no better than they say
-    spread = within**2 / df + between**2 / max(len(values) - 1, 1)
+    # Satterthwaite: a variance made of few draws is known no better than they say; intervals
+    # double the degrees of freedom of labels, which those of draws must not gain from
+    spread = within**2 / df + between**2 / max((len(values) - 1) / 2, 1.0)
     df = total**2 / spread if spread > 0 else df
     return value, Moments(total, float(np.mean([one.third for one in each])), df)

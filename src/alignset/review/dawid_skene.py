@@ -28,7 +28,7 @@ Mask = NDArray[np.bool_]
 DrawPrior = Callable[[Codes, np.random.Generator], Floats]
 """``true classes (n,), rng -> P(class) of every row (n, K)``, one that is as well possible."""
 
-RIGHT, WRONG = 4.5, 0.5
+RIGHT, WRONG = 6.5, 0.5
 """Each reviewer starts from so many right and wrong answers, for each true class."""
 
 CELL = 1.0
