@@ -123,3 +123,24 @@ def test_half_and_half_says_nothing():
 def test_a_wrong_matrix_is_refused(P, said):
     with pytest.raises(ValueError, match=said):
         encode_shares([0, 1], np.array(P, dtype=float))
+
+
+def test_a_class_that_is_never_observed_can_be_named_by_a_column():
+    shares = pd.DataFrame({"c": [0.2, np.nan, 0.0], "a": [0.8, np.nan, 1.0]})
+    labels, found = encode_shares(["a", "b", "a"], shares)
+    assert labels.classes.tolist() == ["a", "b", "c"]
+    assert labels.y_true.tolist() == [0, -1, 0]
+    assert found[0].tolist() == [0.8, 0.0, 0.2]
+    assert np.isnan(found[1]).all()
+
+
+def test_three_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    true = np.digitize(X[:, 0], [-0.5, 0.5])
+    seen = np.where(rng.random(300) < 0.2, rng.integers(0, 3, 300), true)
+    P = np.full((300, 3), np.nan)
+    P[:120] = 0.85 * np.eye(3)[true[:120]] + 0.05
+    clf = fit(X, seen, P, method="both_linear")
+    assert (clf.predict(X) == true).mean() > 0.8
+    assert np.isclose(clf.noise_rates_["all"], (1 - P[np.arange(120), seen[:120]]).mean())

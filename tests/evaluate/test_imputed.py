@@ -68,3 +68,15 @@ def test_evenness_of_uncertain_labels_is_refused():
 def test_a_single_draw_is_refused():
     with pytest.raises(ValueError, match="M >= 2"):
         TruthDraws(np.zeros((1, 5), dtype=int), 2)
+
+
+def test_three_classes():
+    rng = np.random.default_rng(0)
+    true = rng.integers(0, 3, 900)
+    seen = np.where(rng.random(900) < 0.2, (true + 1) % 3, true)
+    P = np.full((900, 3), np.nan)
+    P[:300] = 0.94 * np.eye(3)[true[:300]] + 0.02
+    found = estimate("wrong", np.eye(3)[seen], seen, P, random_state=0)
+    expected = (1 - P[np.arange(300), seen[:300]]).mean()
+    assert found.low < expected < found.high
+    assert abs(found.estimate - expected) < 0.03

@@ -34,7 +34,7 @@ class TruthDraws:
 
     Examples
     --------
-    >>> q = np.array([[0.5, 0.5], [0.0, 1.0], [np.nan, np.nan]])
+    >>> q = np.array([[0.7, 0.3], [0.0, 1.0], [np.nan, np.nan]])
     >>> draws = TruthDraws.from_shares(q, 200, np.random.default_rng(0))
     >>> draws.codes.shape, draws.mode.tolist(), draws.shares[1].tolist()
     ((200, 3), [0, 1, -1], [0.0, 1.0])
