@@ -42,7 +42,8 @@ def test_the_expected_half_width_is_said_as_such_and_takes_fewer_rows(capsys, ta
     surer = json.loads(run(capsys, *argv, "--assurance", "0.99", "--json")[1])
     assert hoped["total"] < sure["total"] < surer["total"]
     assert (sure["assurance"], hoped["assurance"]) == (0.9, None)
-    assert "(95% intervals, expected)" in run(capsys, *argv, "--expected")[1]
+    said = run(capsys, *argv, "--expected")[1]
+    assert "(95% intervals, expected: about half of all reviews keep it)" in " ".join(said.split())
 
 
 @pytest.fixture
@@ -157,3 +158,26 @@ def test_a_missing_file_is_told(capsys, tmp_path):
     code, _, err = run(capsys, "plan", tmp_path / "none.csv", "--label", "obs")
     assert code == 1
     assert "there is no file" in err
+
+
+def test_blanks_are_made_up_for_and_paid_for(capsys, table):
+    argv = ["plan", table, "--label", "obs", "--precision", "0.1"]
+    plain = json.loads(run(capsys, *argv, "--json")[1])
+    assert plain["to_send"] == plain["total"]
+    assert plain["cost"] is None
+    more = ["--nonresponse", "0.2", "--cost", "2.5"]
+    sent = json.loads(run(capsys, *argv, *more, "--json")[1])
+    assert sent["total"] == plain["total"]
+    # each cell is rounded up by itself
+    assert 0 <= sent["to_send"] - sent["total"] / 0.8 < 1 + len(sent["cells"])
+    assert sent["cost"] == 2.5 * sent["to_send"]
+    out = run(capsys, *argv, *more)[1]
+    assert f"Send out {sent['to_send']} rows: 20% are expected" in " ".join(out.split())
+    assert "at 2.5 each" in out
+
+
+@pytest.mark.parametrize(("option", "value"), [("--nonresponse", "1"), ("--cost", "-1")])
+def test_impossible_outlays_are_refused(capsys, table, option, value):
+    code, _, err = run(capsys, "plan", table, "--label", "obs", option, value)
+    assert code == 1
+    assert value in err

@@ -20,6 +20,7 @@ COMMANDS = {
     "audit": ("alignset.cli.audit", "Find doubtful labels; check that enough rows are reviewed."),
     "cite": ("alignset.cli.cite", "Print BibTeX for methods, or for alignset."),
     "data": ("alignset.cli.data", "Get, find and check the data sets."),
+    "disputes": ("alignset.cli.disputes", "Show how far reviewers agree; list rows to settle."),
     "join": ("alignset.cli.join", "Add a filled-in review sheet to the table."),
     "plan": ("alignset.cli.plan", "Work out how many rows to review in each group."),
     "export": ("alignset.cli.export", "Export a model folder to ONNX and check the result."),

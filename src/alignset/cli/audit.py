@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from alignset.cli import review_options as ask
 from alignset.cli.reading import TableReading, reading_options, tell
@@ -31,6 +32,7 @@ ASKED = (
 @click.option("--truth", metavar="COLUMN", help="True label.  [default: the model's]")
 @ask.group_option
 @ask.id_option
+@ask.answers_option
 @ask.score_option
 @ask.score_b_option
 @ask.threshold_option
@@ -73,7 +75,8 @@ def command(model: Path, table: Path, as_json: bool, reading: TableReading, **op
     loaded = load_model(model)
     named = {name: options[name] for name in ("id", "label", "truth")}
     frame = read_for_model(loaded, table, dialect=reading.dialect, tell=tell(as_json), **named)
-    found = audit(loaded, frame, group=options["group"] or None, **asked)
+    log = ask.read_answers_file(options["answers"])
+    found = audit(loaded, frame, group=options["group"] or None, answers=log, **asked)
     if options["out"] is not None:
         write_table(found.frame(), options["out"], overwrite=options["overwrite"])
     if as_json:
@@ -115,6 +118,8 @@ def _as_json(found: Audit, top: int) -> dict[str, Any]:
         "measures": found.measured.frame(),
         "two_sample_tests": found.tests,
         "empty_cells": found.empty,
+        "nonresponse": found.nonresponse,
+        "reviewers": None if found.reviewers is None else found.reviewers.frame(),
         "most_doubtful": found.ranked.head(top),
         "next": None if found.next is None else found.next.frame(),
     }
@@ -156,6 +161,27 @@ def _print_measures(found: Audit) -> None:
         ask.say(f"{said} (each at {found.level:.0%}, not corrected for their number)")
 
 
+UNANSWERED = {
+    "group": "group", "drawn": "drawn", "answered": "answered", "rate": "if like the others",
+    "low": "from", "high": "to", "worst_low": "at worst from", "worst_high": "at worst to",
+}  # fmt: skip
+"""Column of what unanswered rows may do -> its heading."""
+
+
+def _print_review(found: Audit) -> None:
+    """Print how often reviewers err, and what rows without an answer may do to noise rates."""
+    if found.reviewers is not None and found.reviewers.identified:
+        ask.say("")
+        ask.print_grid(found.reviewers.frame(), ask.REVIEWERS)
+    if found.nonresponse:
+        ask.say("")
+        ask.print_grid(pd.DataFrame([vars(one) for one in found.nonresponse]), UNANSWERED)
+        ask.say(
+            "at worst: every label without an answer is right, or every one is wrong, with "
+            "sampling error"
+        )
+
+
 def _print(found: Audit, top: int) -> None:
     frame = found.rate_frame()
     sizes = [
@@ -172,6 +198,7 @@ def _print(found: Audit, top: int) -> None:
         "others; told apart: AUROC of telling reviewed rows from the others, 0.5 if alike"
     )
     _print_measures(found)
+    _print_review(found)
     for text in found.notes:
         ask.say(f"note: {text}")
     ask.say(f"\nverdict: {found.verdict.colour}")

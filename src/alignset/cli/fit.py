@@ -13,7 +13,7 @@ import click
 import pandas as pd
 
 from alignset.cli.reading import TableReading, grouping_options, reading_options
-from alignset.cli.review_options import print_grid
+from alignset.cli.review_options import answers_option, print_grid, read_answers_file
 from alignset.cli.visible import visible
 from alignset.estimator.names import name_of, needs_unreviewed
 from alignset.fitting.compare import Comparison
@@ -72,6 +72,7 @@ MOST_TOLD = 10
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("n_jobs", "--jobs", type=click.IntRange(1), help="CPU cores to use; by default all.")
 @click.option("--id", metavar="COLUMN", help="Person a row belongs to; never a feature.")
+@answers_option
 @click.option("--probability", metavar="COLUMN", help="Probability of selection for review.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Column not to use.")
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="Column of numeric codes.")
@@ -93,6 +94,7 @@ def command(
     table: Path,
     out: Path | None,
     method: str,
+    answers: Path | None,
     evaluation: bool,
     dry_run: bool,
     overwrite: bool,
@@ -123,14 +125,9 @@ def command(
     about = {"command": _command_line(), "data": _data(table, frame), **reading.to_data()}
     with progress_bar() as advance:
         fitted = fit_table(
-            frame,
-            choice,
-            method=method,
-            settings=settings,
-            about=about,
-            advance=advance,
-            judging=judging,
-        )
+            frame, choice, method=method, settings=settings, about=about, advance=advance,
+            answers=read_answers_file(answers), judging=judging,
+        )  # fmt: skip
     model = fitted.model if evaluation else replace(fitted.model, evaluation=None)
     assert out is not None
     save_model(model, out, overwrite=overwrite)

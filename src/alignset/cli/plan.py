@@ -11,6 +11,7 @@ from alignset.cli import review_options as ask
 from alignset.cli.reading import TableReading, grouping_options, reading_options
 from alignset.review.aim import Aim
 from alignset.review.forecast import Forecast, forecast
+from alignset.review.outlay import Outlay
 from alignset.review.plan import Plan, plan
 from alignset.rows.percent import percent
 
@@ -31,6 +32,11 @@ from alignset.rows.percent import percent
     help="Share of reviews that keep the half-width.",
 )  # fmt: skip
 @click.option("--expected", is_flag=True, help="Plan the expected half-width: half keep it.")
+@click.option(
+    "--nonresponse", type=float, default=0.0, metavar="SHARE",
+    help="Share of rows expected to come back without an answer; more are sent out.",
+)  # fmt: skip
+@click.option("--cost", type=float, metavar="PER_REVIEW", help="Price of reviewing one row.")
 @ask.level_option
 @ask.guess_option
 @ask.interval_option
@@ -61,6 +67,8 @@ def command(
     group = options["group"] = reading.groups(named)
     expected, seed = options.pop("expected"), options.pop("random_state")
     assert aim is not None
+    spent = {name: options.pop(name) for name in ("nonresponse", "cost")}
+    Outlay((), (), **spent)  # refuses what cannot be, before any work is done
     # a first wave brings the columns of its sheet, whichever of them there are
     wanted = None if truth else list(dict.fromkeys([label, *named, *aim.columns]))
     frame = reading.read(
@@ -79,12 +87,16 @@ def command(
             frame, aim, label=label, group=group, truth=truth, guess=rates, random_state=seed,
             **asked,
         )  # fmt: skip
+    cells = made.frame() if isinstance(made, Plan) else made.cells
+    outlay = Outlay(cells["needed"].tolist(), cells["rows"].tolist(), **spent)
     if as_json:
-        ask.print_json(_as_json(made))
-    elif isinstance(made, Plan):
+        ask.print_json({**_as_json(made), "to_send": outlay.total, "cost": outlay.price})
+        return
+    if isinstance(made, Plan):
         _print(made)
     else:
         _print_forecast(made)
+    _print_outlay(outlay)
 
 
 def _as_json(made: Plan | Forecast) -> dict[str, Any]:
@@ -92,6 +104,25 @@ def _as_json(made: Plan | Forecast) -> dict[str, Any]:
         more = ("total", "total_at_worst", "warnings", "findings")
         return {**vars(made), **{name: getattr(made, name) for name in more}}
     return {**vars(made), "aim": vars(made.aim), "notes": made.notes}
+
+
+def _print_outlay(outlay: Outlay) -> None:
+    """Say how many rows to send out, and what that costs, if either was asked for."""
+    if outlay.nonresponse:
+        ask.say(
+            f"Send out {outlay.total} rows: {percent(outlay.nonresponse)} are expected to come "
+            "back without an answer. If blanks are not like the others, no number makes up for "
+            "it; `alignset audit` says what they may do."
+        )
+    if outlay.short:
+        ask.say(
+            f"warning: some groups have too few rows to make up for blanks; {outlay.short} answers "
+            "will be missing."
+        )
+    if outlay.price is not None:
+        ask.say(
+            f"Cost: {outlay.total} reviews at {outlay.cost:g} each, {outlay.price:,.2f} in all."
+        )
 
 
 def _print_forecast(made: Forecast) -> None:
@@ -125,7 +156,11 @@ def _print(made: Plan) -> None:
     ask.say("")
     ask.print_grid(made.frame(), {"group": "group", "label": "observed", **needed, **budget})
     ask.say("")
-    sure = "expected" if made.assurance is None else f"in {made.assurance:.0%} of reviews"
+    sure = (
+        "expected: about half of all reviews keep it"
+        if made.assurance is None
+        else f"in {made.assurance:.0%} of reviews"
+    )
     ask.say(
         f"Review {made.total} rows to know each group's noise rate within {made.precision:g} "
         f"either way ({percent(made.level)} intervals, {sure}) if the guess is right, "

@@ -18,6 +18,7 @@ from alignset.cli.visible import one_line, visible
 from alignset.evaluate.proportion import IntervalRule, clopper_pearson, wilson
 from alignset.review.aim import MEASURES, Aim
 from alignset.review.design import Allocation, even, neyman, proportional
+from alignset.review.log import read_answers
 from alignset.tables.files import plain
 
 ALLOCATIONS: Mapping[str, Allocation] = {of.__name__: of for of in (proportional, even, neyman)}
@@ -69,6 +70,10 @@ threshold_option = click.option("--threshold", type=float, help="Scores from her
 between_option = click.option(
     "--between", nargs=2, metavar="GROUP GROUP", default=None,
     help="The difference between two groups: the second minus the first.",
+)  # fmt: skip
+answers_option = click.option(
+    "--answers", type=PATH, metavar="FILE",
+    help="Log of reviewers' answers that `alignset join` wrote: labels are as sure as these are.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
@@ -130,6 +135,18 @@ def parse_guess(given: Sequence[str], labels: Sequence[Any]) -> float | dict[Any
             f"{' '.join(given)!r}; write --guess 0.2, or --guess no=0.1 --guess yes=0.3.",
             param_hint="--guess",
         ) from None
+
+
+REVIEWERS = {
+    "reviewer": "reviewer", "answers": "answers", "shared": "shared", "cannot_tell": "cannot tell",
+    "error": "error rate", "low": "from", "high": "to",
+}  # fmt: skip
+"""Column of what is known about reviewers -> its heading."""
+
+
+def read_answers_file(path: Path | None) -> pd.DataFrame | None:
+    """Read a log of answers as text; None if there is no file."""
+    return None if path is None else read_answers(path)
 
 
 def print_grid(frame: pd.DataFrame, titles: Mapping[str, str]) -> None:

@@ -15,7 +15,9 @@ import pandas as pd
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import predictor_of
 from alignset.estimator.names import name_of, needs_unreviewed
+from alignset.evaluate.imputed import TruthDraws
 from alignset.evaluate.noise_rate import ReviewDesign
+from alignset.fitting.answered import AnsweredTable
 from alignset.fitting.compare import Comparison, can_compare, compare
 from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
 from alignset.fitting.holdout import Judging
@@ -49,6 +51,7 @@ def fit_table(
     *,
     method: str = "blend",
     settings: Settings | None = None,
+    answers: pd.DataFrame | None = None,
     about: Mapping[str, Any] | None = None,
     advance: Progress | None = None,
     judging: Judging | None = None,
@@ -64,6 +67,9 @@ def fit_table(
         A name that ``alignset methods`` lists: the blend of all candidates, a method, a label
         strategy or a learner; or one of each of the last two, such as "observed_linear".
     settings : Settings, optional
+    answers : DataFrame, optional
+        The log of reviewers' answers that `alignset join` wrote: true labels are then as uncertain
+        as these make them, in training, in noise rates and in the comparison.
     about : mapping, optional
         What else the model folder should record: data, command.
     advance : callable, optional
@@ -88,7 +94,9 @@ def fit_table(
     (60, 2)
     """
     settings, columns, method = settings or Settings(), choice.columns, name_of(method)
-    targets, design = read_targets(frame, columns), design_of(frame, columns)
+    design = design_of(frame, columns)
+    told = AnsweredTable(answers, frame, columns, read_targets(frame, columns), design)
+    targets = told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
     judging = judging or Judging()
     holdout = judging.holdout(frame, choice, targets, settings.folds)
@@ -99,13 +107,14 @@ def fit_table(
     held = comparison = kept = None
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step, holdout)
+        judged = judging.targets(frame, told.targets(held.scores[method]), holdout)
         kept, comparison = _judge(judged, held.of(holdout), method, settings)
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    told = holdout.notes if holdout else ()
-    notes = (*choice.notes, *_review_notes(judged, comparison, reason), *said, *told)
+    more = (*told.notes, *(holdout.notes if holdout else ()))
+    notes = (*choice.notes, *_review_notes(judged, comparison, reason), *more, *said)
     known = {
         **(about or {}),
         **_training(clf, method, targets, settings),
@@ -113,6 +122,7 @@ def fit_table(
         "comparison": comparison,
         "held_out": holdout.told if holdout else "rows at random",
         "judged_by": list(judging.by),
+        "reviewers": told.facts(),
         "notes": notes,
     }
     model = _model(clf, prep, columns, plain(known), kept, profile_table(frame, prep))
@@ -200,7 +210,11 @@ def _noise_rates(
     labels = targets.labels
     cells = Cells(targets.group_names, labels.classes, targets.group, labels.y_seen)
     told = {}
-    for g, found in enumerate(review_noise_rates(AimRows(cells, labels.y_true, ()), design)):
+    draws = None
+    if targets.draws is not None:
+        draws = TruthDraws(targets.draws, len(labels.classes))
+    rates = review_noise_rates(AimRows(cells, labels.y_true, ()), design, draws=draws)
+    for g, found in enumerate(rates):
         known = asdict(found)
         unseen = 1 - found.reviewed / found.rows
         shift = math.nan if more_doubt is None else unseen * more_doubt[g]
