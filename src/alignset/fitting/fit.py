@@ -120,8 +120,7 @@ def fit_table(
         **_training(clf, method, targets, settings),
         "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
         "comparison": comparison,
-        "held_out": holdout.told if holdout else "rows at random",
-        "judged_by": list(judging.by),
+        **judging.facts(holdout),
         "reviewers": told.facts(),
         "notes": notes,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,6 +73,11 @@ class Judging:
             return None
         check_trained(targets, found)
         return found
+
+    def facts(self, holdout: Holdout | None) -> dict[str, Any]:
+        """Return what the model folder records."""
+        told = "rows at random" if holdout is None else holdout.told
+        return {"held_out": told, "judged_by": list(self.by)}
 
     def targets(self, frame: pd.DataFrame, targets: Targets, holdout: Holdout | None) -> Targets:
         """Return the rows that models are judged on, in the groups that they are judged by."""

@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from alignset.labels import UNREVIEWED
 from alignset.review.ids import id_key, id_text
+from alignset.review.log import NEEDED
 from alignset.review.sheet import CANNOT_TELL
 from alignset.tables.files import check_columns
 
 Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-LOGGED = ("id", "reviewer", "answer", "adjudicated")
-"""Columns of the log that are used here; time, comment, sheet and wave are for people to read."""
 
 NO_REVIEWER = "(no name)"
 """Who gave an answer that nobody signed."""
@@ -110,9 +108,9 @@ def read_answer_log(
     >>> read_answer_log(log, [6, 7, 8], ["no", "yes"]).ratings().tolist()
     [[-1, -1], [1, 0], [-1, -1]]
     """
-    check_columns(log, LOGGED)
+    check_columns(log, NEEDED)
     names = np.asarray(classes)
-    frame = pd.DataFrame({name: log[name].fillna("").astype(str) for name in LOGGED})
+    frame = pd.DataFrame({name: log[name].fillna("").astype(str) for name in NEEDED})
     place = {id_key(id_text(value)): at for at, value in enumerate(np.asarray(ids).tolist())}
     row = _look_up(frame["id"].map(id_key), place, frame["id"], "row", "join it to that table")
     known = {_plain(id_text(value)): code for code, value in enumerate(names.tolist())}

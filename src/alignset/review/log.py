@@ -12,12 +12,15 @@ import pandas as pd
 from alignset.review.cells import read_cell, written_cells
 from alignset.review.sheet import CANNOT_TELL
 from alignset.tables.atomic import new_file
-from alignset.tables.files import read_table, write_table
+from alignset.tables.files import check_columns, read_table, write_table
 
 ANSWER_COLUMNS = (
     "id", "reviewer", "answer", "time", "comment", "sheet", "wave", "adjudicated",
 )  # fmt: skip
 """Columns of a log, all of them text; ``adjudicated`` is "yes" or empty."""
+
+NEEDED = ("id", "reviewer", "answer", "adjudicated")
+"""Columns that a log must have; the others are for people to read."""
 
 State = Literal["agreed", "disputed", "cannot tell", "open"]
 
@@ -56,8 +59,10 @@ def read_answers(path: str | os.PathLike[str]) -> pd.DataFrame:
     ...     read_answers(Path(folder) / "t.answers.csv")["comment"].tolist()
     ['=sure']
     """
-    frame = read_table(path, columns=list(ANSWER_COLUMNS), as_text=True)
-    return frame.map(read_cell)
+    frame = read_table(path, as_text=True)
+    check_columns(frame, NEEDED)
+    told = {name: frame.get(name, "") for name in ANSWER_COLUMNS}
+    return pd.DataFrame(told, index=frame.index).map(read_cell)
 
 
 def write_answers(log: pd.DataFrame, path: str | os.PathLike[str]) -> None:

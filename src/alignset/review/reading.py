@@ -68,13 +68,7 @@ def read_reviews(
     ...     read_reviews(file).frame()["reviewed"].tolist()
     ['yes']
     """
-    place = Path(path)
-    if not place.is_file():
-        raise FileNotFoundError(f"there is no file {place}.")
-    if place.suffix.lower() not in (".csv", ".tsv", ".xlsx", ".json"):
-        raise ValueError(
-            f"{place.name} is not a review sheet; sheets end in .csv, .tsv, .xlsx or .json."
-        )
+    place = _sheet_file(path)
     known = None if design is None else read_sheet_design(design)
     is_table = place.suffix.lower() != ".json"
     named = named_designs(place, beside) if known is None else []
@@ -103,6 +97,17 @@ def read_reviews(
         )
     rows, problems = _add_design(rows, known)
     return _one_each(Reviews(id_column, rows, place.name, problems, (), known, sure))
+
+
+def _sheet_file(path: str | os.PathLike[str]) -> Path:
+    place = Path(path)
+    if not place.is_file():
+        raise FileNotFoundError(f"there is no file {place}.")
+    if place.suffix.lower() not in (".csv", ".tsv", ".xlsx", ".json"):
+        raise ValueError(
+            f"{place.name} is not a review sheet; sheets end in .csv, .tsv, .xlsx or .json."
+        )
+    return place
 
 
 def _why_not(place: Path, found: Sequence[Path]) -> str:
