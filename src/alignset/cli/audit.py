@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, reading_options, tell
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.cli.sample import check_sheet_outputs, write_outputs
 from alignset.model.folder import load_model
 from alignset.model.reading import read_for_model
@@ -24,7 +24,7 @@ ASKED = (
 """Options passed on to the audit unchanged."""
 
 
-@click.command("audit")
+@click.command("audit", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
 @click.option("--label", metavar="COLUMN", help="Observed label.  [default: the model's]")

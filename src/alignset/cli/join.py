@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, reading_options
+from alignset.cli.reading import TableCommand, TableReading, reading_options
 from alignset.review.join import join
 from alignset.review.sheet import REVIEWED, read_reviews
 from alignset.tables.files import check_output, write_table
 
 
-@click.command("join")
+@click.command("join", cls=TableCommand)
 @click.argument("sheet", type=ask.PATH)
 @ask.table_argument
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, grouping_options, reading_options
+from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
 from alignset.review.sample import sample
 from alignset.review.sheet import (
     LABEL_STUDIO_CONFIG,
@@ -20,7 +20,7 @@ from alignset.review.sheet import (
 from alignset.tables.files import check_output
 
 
-@click.command("sample")
+@click.command("sample", cls=TableCommand)
 @ask.table_argument
 @click.option("--n", type=int, required=True, help="Rows to draw.")
 @click.option("--label", metavar="COLUMN", help="Observed label: sets the strata and the choices.")
