@@ -85,7 +85,7 @@ def tell(quiet: bool = False) -> Callable[[str], None]:
     return lambda text: click.echo(visible(f"note: {text}"), err=quiet)
 
 
-GIVEN = "alignset.reading"
+GIVEN = "options of a reading"
 """Where a context keeps the options of a reading as they were given."""
 
 
