@@ -10,7 +10,7 @@ import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, reading_options, tell
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.cli.sample import check_sheet_outputs, write_outputs
 from alignset.model.folder import load_model
 from alignset.model.reading import read_for_model
@@ -25,7 +25,7 @@ ASKED = (
 """Options passed on to the audit unchanged."""
 
 
-@click.command("audit")
+@click.command("audit", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
 @click.option("--label", metavar="COLUMN", help="Observed label.  [default: the model's]")

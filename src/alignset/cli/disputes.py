@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableCommand, TableReading, reading_options
 from alignset.review.agreement import agreement_frame
 from alignset.review.cells import written_cells
 from alignset.review.disputes import Disputes, find_disputes
+from alignset.review.log import read_answers
 from alignset.rows.percent import percent
-from alignset.tables.files import check_output, read_table, write_table
+from alignset.tables.files import check_output, write_table
 
 AGREED = {
     "what": "who, where", "rows": "rows", "raw": "agree", "kappa": "beyond chance", "low": "from",
@@ -21,7 +23,7 @@ AGREED = {
 """Column of agreement -> its heading."""
 
 
-@click.command("disputes")
+@click.command("disputes", cls=TableCommand)
 @click.argument("answers", type=ask.PATH)
 @click.argument("table", type=ask.PATH, required=False)
 @click.option("--label", metavar="COLUMN", help="Observed label.  [default: not used]")
@@ -32,7 +34,10 @@ AGREED = {
 @ask.level_option
 @ask.json_option
 @ask.overwrite_option
-def command(answers: Path, table: Path | None, as_json: bool, **options: Any) -> None:
+@reading_options
+def command(
+    answers: Path, table: Path | None, as_json: bool, reading: TableReading, **options: Any
+) -> None:
     """Show how far reviewers agree, and put the rows they differ about on a sheet.
 
     ANSWERS is the log that `alignset join` writes beside the table it makes, TABLE is that table,
@@ -46,8 +51,8 @@ def command(answers: Path, table: Path | None, as_json: bool, **options: Any) ->
     out, overwrite = options.pop("out"), options.pop("overwrite")
     if out is not None:
         check_output(out, overwrite=overwrite)
-    log = read_table(answers, as_text=True)
-    frame = None if table is None else read_table(table, as_text=[options["id"] or ""])
+    log = read_answers(answers)
+    frame = None if table is None else reading.read(table, ids=[options["id"]], quiet=as_json)
     found = find_disputes(log, frame, **options)
     if out is not None:
         write_table(written_cells(found.frame()), out, overwrite=overwrite)
@@ -57,9 +62,9 @@ def command(answers: Path, table: Path | None, as_json: bool, **options: Any) ->
     _print(found, options["level"])
     if out is not None:
         ask.say(f"{out}: {len(found)} rows to adjudicate, those that matter most first")
-        ask.say(
-            f"next: fill in its column `reviewed`, then `alignset join {out} --adjudicated ...`"
-        )
+        ask.say("next: fill in its column `reviewed`, on `alignset review`'s page or by hand, then")
+        whole = table or Path("TABLE")
+        ask.say_next("alignset", "join", out, whole, "--adjudicated", "-o", "adjudicated.csv")
     elif len(found):
         ask.say(f"{len(found)} rows to adjudicate; write them with -o queue.csv")
 

@@ -12,7 +12,13 @@ from typing import Any
 import click
 import pandas as pd
 
-from alignset.cli.reading import TableReading, grouping_options, reading_options
+from alignset.cli.reading import (
+    GIVEN,
+    TableCommand,
+    TableReading,
+    grouping_options,
+    reading_options,
+)
 from alignset.cli.review_options import answers_option, print_grid, read_answers_file
 from alignset.cli.visible import visible
 from alignset.estimator.names import name_of, needs_unreviewed
@@ -40,7 +46,7 @@ MOST_TOLD = 10
 """Columns of which a fit says what they lose; a dry run lists all."""
 
 
-@click.command("fit")
+@click.command("fit", cls=TableCommand)
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
 @click.option(
@@ -177,9 +183,9 @@ def _say_fates(fates: Sequence[Fate], choice: TableChoice) -> None:
 def _command_line() -> str:
     """Return a command line that repeats this run in the table's folder, defaults included."""
     context = click.get_current_context()
-    words = ["alignset", "fit"]
+    words, given = ["alignset", "fit"], {**context.params, **context.meta[GIVEN]}
     for param in context.command.params:
-        value = context.params.get(param.name or "")
+        value = given.get(param.name or "")
         if isinstance(param, click.Argument):
             words.append(_shown(value))
         elif isinstance(value, bool):

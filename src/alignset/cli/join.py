@@ -10,7 +10,7 @@ import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, reading_options
+from alignset.cli.reading import TableCommand, TableReading, reading_options
 from alignset.cli.visible import visible
 from alignset.review.join import Joined, join
 from alignset.review.log import answers_path, no_answers, read_answers, write_with_answers
@@ -23,7 +23,7 @@ MOST_SAID = 20_000
 """Characters of a list of problems that are printed."""
 
 
-@click.command("join")
+@click.command("join", cls=TableCommand)
 @click.argument("sheets", metavar="SHEET...", type=ask.PATH, nargs=-1, required=True)
 @ask.table_argument
 @click.option("--label", metavar="COLUMN", help="Observed label.  [default: as the sheet has it]")

@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, reading_options, tell
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.fitting.monitor import Change, Monitored, monitor
 from alignset.model.folder import load_model
 from alignset.model.reading import read_for_model
@@ -34,7 +34,7 @@ VERDICTS = {
 }
 
 
-@click.command("monitor")
+@click.command("monitor", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
 @click.option(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, grouping_options, reading_options
+from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
 from alignset.review.aim import Aim
 from alignset.review.forecast import Forecast, forecast
 from alignset.review.outlay import Outlay
@@ -16,7 +16,7 @@ from alignset.review.plan import Plan, plan
 from alignset.rows.percent import percent
 
 
-@click.command("plan")
+@click.command("plan", cls=TableCommand)
 @ask.table_argument
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
 @ask.group_option

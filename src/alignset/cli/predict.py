@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, reading_options, tell
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.cli.visible import visible
 from alignset.model.folder import load_model
 from alignset.model.predict import predict_table
@@ -15,7 +15,7 @@ from alignset.model.reading import read_for_model
 from alignset.tables.files import check_output, write_table
 
 
-@click.command("predict")
+@click.command("predict", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
 @ask.out_option("Table to write: .csv, .tsv, .xlsx, .parquet or .feather.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,30 +85,40 @@ def tell(quiet: bool = False) -> Callable[[str], None]:
     return lambda text: click.echo(visible(f"note: {text}"), err=quiet)
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a file's dialect; the command gets them as ``reading``."""
+GIVEN = "options of a reading"
+"""Where a context keeps the options of a reading as they were given."""
 
-    @functools.wraps(command)
-    def packed(*args: Any, **options: Any) -> Any:
+
+class TableCommand(click.Command):
+    """A command whose options about reading a table become one argument, ``reading``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse all options, and pack those of a reading."""
+        left = super().parse_args(ctx, args)
+        names = ("sep", "decimal", "encoding", "sheet_name", "keep_na", "bins", "missing_group")
+        given = {name: ctx.params.pop(name) for name in names if name in ctx.params}
+        ctx.meta[GIVEN] = given
         dialect = Dialect(
-            separator=options.pop("sep"),
-            decimal=options.pop("decimal"),
-            encoding=options.pop("encoding"),
-            sheet=options.pop("sheet_name"),
-            keep_na=options.pop("keep_na"),
+            separator=given["sep"],
+            decimal=given["decimal"],
+            encoding=given["encoding"],
+            sheet=given["sheet_name"],
+            keep_na=given["keep_na"],
         )
-        bins = parse_bins(options.pop("bins", ()))
-        how = TableReading(dialect, bins, options.pop("missing_group", None))
-        return command(*args, reading=how, **options)
+        bins = parse_bins(given.get("bins", ()))
+        ctx.params["reading"] = TableReading(dialect, bins, given.get("missing_group"))
+        return left
 
-    made: Callable[..., Any] = packed
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a file's dialect; a ``TableCommand`` passes them on as ``reading``."""
     for option in reversed(_DIALECT):
-        made = option(made)
-    return made
+        command = option(command)
+    return command
 
 
 def grouping_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that make groups; goes above ``reading_options``."""
+    """Add the options that make groups; they are part of ``reading``, too."""
     for option in reversed(_GROUPING):
         command = option(command)
     return command

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pandas as pd
 
-from alignset.cli.reading import TableReading, reading_options, tell
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.report import Display
 from alignset.report.gather import gather
 from alignset.report.model_page import model_page
@@ -26,7 +26,7 @@ DOUBTFUL = 20
 """Default number of doubtful rows to list."""
 
 
-@click.command("report")
+@click.command("report", cls=TableCommand)
 @click.argument("source", metavar="STORE|MODEL", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", type=_FILE, default=Path("report.html"), show_default=True,

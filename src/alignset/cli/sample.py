@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, grouping_options, reading_options
+from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
 from alignset.review.label_studio import (
     LABEL_STUDIO_CONFIG,
     check_json_output,
@@ -26,7 +26,7 @@ from alignset.review.sheet import (
 from alignset.review.sidecar import design_path
 
 
-@click.command("sample")
+@click.command("sample", cls=TableCommand)
 @ask.table_argument
 @click.option("--n", type=int, required=True, help="Rows to draw.")
 @click.option("--label", metavar="COLUMN", help="Observed label: sets the strata and the choices.")

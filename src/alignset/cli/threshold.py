@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableReading, reading_options, tell
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.evaluate import ThresholdChoice, choose_threshold
 from alignset.evaluate.thresholds import TARGETS
 from alignset.model.decisions import rarest
@@ -48,7 +48,7 @@ def parse_target(_context: Any, _option: Any, text: str | None) -> tuple[str, fl
         ) from None
 
 
-@click.command("threshold")
+@click.command("threshold", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @click.argument("table", type=ask.PATH, required=False)
 @click.option(
