@@ -162,4 +162,6 @@ def _say_next(joined: Joined, given: Sequence[Reviews], label: str, truth: str, 
     words = ["alignset", "fit", out, "--label", label, "--truth", truth]
     for name in () if design is None else design.groups:
         words += ["--group", name]
+    if joined.log["reviewer"].nunique() > 1:  # how often each errs is part of what is known
+        words += ["--answers", answers_path(out)]
     ask.say_next(*words, *own_id, "--probability", "probability", "--out", "model")
