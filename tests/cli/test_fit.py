@@ -55,7 +55,8 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
         capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK, "--seed", "3"
     )
     assert (code, err) == (0, "")
-    lines = out.splitlines()
+    first, *lines = out.splitlines()
+    assert first == "columns: 2 numbers, 1 category; 1 left out; `--dry-run` lists them"
     assert lines[0] == "150 rows, 60 reviewed; 3 features, 2 classes, 2 groups"
     assert lines[1].startswith("note: 'person' is different in every row, like an identifier,")
     # networks of three epochs may be off in a group, and fit then says that it recalibrates it
@@ -212,6 +213,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
         [sys.executable, "-c", PROGRAM, *argv, *QUICK, "--configs", "2"],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
+    assert job.stdout.readline().startswith("columns: ")
     assert job.stdout.readline() == "training\n"
     job.send_signal(signal.SIGINT)
     out, err = job.communicate(timeout=300)

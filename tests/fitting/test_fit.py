@@ -306,7 +306,8 @@ def test_groups_that_cannot_be_used_are_refused():
     frame = table()
     frame["age"] = np.arange(240) % 70
     assert refused(frame, groups=["age"]) == (
-        "'age' make 70 groups, more than 50; group values into ranges or leave out a group column."
+        "column 'age' holds 70 different numbers, too many to be groups; make ranges of them with "
+        "--bin age=15,30,49, or pass --bin age=each if each number names a group, such as a site."
     )
 
 

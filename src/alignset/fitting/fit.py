@@ -94,8 +94,8 @@ def fit_table(
     (60, 2)
     """
     settings, columns, method = settings or Settings(), choice.columns, name_of(method)
-    design = design_of(frame, columns)
-    told = AnsweredTable(answers, frame, columns, read_targets(frame, columns), design)
+    read, design = read_targets(frame, columns), design_of(frame, columns)
+    told = AnsweredTable(answers, frame, columns, read, design)
     targets = told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
     judging = judging or Judging()
