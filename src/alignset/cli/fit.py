@@ -11,11 +11,10 @@ from typing import Any
 import click
 import pandas as pd
 
-from alignset.cli.review_options import print_grid
+from alignset.cli.review_options import print_grid, say_next
 from alignset.cli.visible import visible
-from alignset.estimator.names import name_of
-from alignset.fitting.compare import Comparison
-from alignset.fitting.fit import Fitted, fit_table
+from alignset.fitting.compare import AUTO, Comparison
+from alignset.fitting.fit import Fitted, fit_name, fit_table
 from alignset.fitting.held_out import Settings
 from alignset.fitting.holdout import Judging
 from alignset.model.fitted import Model
@@ -40,7 +39,8 @@ JUDGING = ("holdout_by", "holdout_after", "judge_by")
     "groups", "--group", multiple=True, metavar="COLUMN", help="Group; repeat to intersect groups."
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Model folder.")
-@click.option("--method", default="blend", show_default=True, help="See `alignset methods`.")
+@click.option("--method", default=AUTO, show_default=True,
+              help="The recommended one, or one of `alignset methods`.")  # fmt: skip
 @click.option("n_configs", "--configs", type=click.IntRange(1), default=20, show_default=True,
               help="Random configs to try for each network.")  # fmt: skip
 @click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
@@ -75,11 +75,12 @@ def command(
 ) -> None:
     """Train a model on TABLE and write it to a folder.
 
-    Compares the method with plain models, linear and trees on observed, reviewed and both labels,
-    on reviewed rows that none of them was trained on, and says which to use. The folder is written
-    only once everything has succeeded.
+    Compares the blend, or the method asked for, with plain models, linear and trees on observed,
+    reviewed and both labels, on reviewed rows that none of them was trained on. By default the
+    recommended one is then fitted to all rows. Says whether to use it, and for what. The folder is
+    written only once everything has succeeded.
     """
-    method = name_of(method)
+    method = fit_name(method)
     check_folder(out, overwrite=overwrite)
     settings = Settings(**{name: options.pop(name) for name in SETTINGS})
     judging = Judging(*(options.pop(name) for name in JUDGING))
@@ -162,7 +163,10 @@ def _report(fitted: Fitted, out: Path) -> None:
         _report_candidates(manifest)
     if fitted.comparison is not None:
         _report_comparison(fitted.comparison)
+    for part in ("conclusion", "evidence", "caveat"):
+        click.echo(visible(f"{part}: {getattr(fitted.advice, part)}"))
     click.echo(f"model: {out}")
+    say_next(f"alignset report {shlex.quote(str(out))} -o report.html")
 
 
 def _report_candidates(manifest: dict[str, Any]) -> None:
