@@ -61,9 +61,8 @@ def gather(
         words += ["--show", name]
     shown = rates[["group", *COUNTS, *NUMBERS]].astype({"group": str})
     manifest = _judged_again(model, seed)
-    people: dict[str, Any] = {name: str(manifest.get(name) or "") for name in SAID} | dict(
-        said or {}
-    )
+    people: dict[str, Any] = {name: str(manifest.get(name) or "") for name in SAID}
+    people |= said or {}
     for name, option in SAID.items():
         words += [option, people[name]] if (said or {}).get(name) else []
     review = seen["verdict"].reasons if "verdict" in seen else ()

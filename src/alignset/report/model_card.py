@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alignset.model.foreign import ESTIMATORS
 from alignset.report.model_decisions import threshold_card
-from alignset.report.model_facts import BY_AUTHORS, ModelFacts, sentence
+from alignset.report.model_facts import BY_AUTHORS, ModelFacts, capital, sentence
 
 
 def card(facts: ModelFacts) -> list[tuple[str, str]]:
@@ -81,7 +81,7 @@ def training(facts: ModelFacts) -> str:
 
 
 def _limits(facts: ModelFacts) -> str:
-    found = [str(note) for note in facts.manifest.get("notes", [])]
+    found = [capital(str(note)) for note in facts.manifest.get("notes", [])]
     if facts.verdict is not None:
         found += [sentence(reason.text) for reason in facts.verdict.reasons]
     found.append("True labels are what reviewers found: if they are wrong, so is everything here.")

@@ -138,4 +138,9 @@ def percent(share: float, digits: int = 1) -> str:
 
 def sentence(text: str) -> str:
     """Begin with a capital and end with a full stop."""
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capital(text)}."
+
+
+def capital(text: str) -> str:
+    """Begin with a capital."""
+    return text[:1].upper() + text[1:]

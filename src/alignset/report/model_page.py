@@ -106,9 +106,8 @@ def _tiles(facts: ModelFacts) -> Tiles:
         tiles.append((said, "of labels wrong, by group"))
     states: dict[str, str] = {}
     if facts.measured is not None:
-        for metric, what, form in (("AUROC", AUROC, ".2f"), ("AUEOC", "AUEOC, corrected", ".2f")):
-            estimate = _corrected(facts.measured, metric)["estimate"]
-            tiles.append((NOTHING if pd.isna(estimate) else f"{estimate:{form}}", what))
+        auroc = _corrected(facts.measured, "AUROC")["estimate"]
+        tiles.append((NOTHING if pd.isna(auroc) else f"{auroc:.2f}", AUROC))
         gap = _corrected(facts.measured, "calibration")["estimate"]
         tiles.append((NOTHING if pd.isna(gap) else f"{100 * gap:+.1f}", GAP))
         states |= {AUROC: facts.advice.level_of("rank")}

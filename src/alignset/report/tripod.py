@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from alignset.report.model_card import training
-from alignset.report.model_facts import BY_AUTHORS, ModelFacts, readable
+from alignset.report.model_facts import BY_AUTHORS, ModelFacts, capital, readable
 from alignset.report.page import DataTable, Fold, Prose, Section
 from alignset.tables.files import in_thousands
 
@@ -68,7 +68,7 @@ def _known(facts: ModelFacts) -> dict[str, str]:
         "1": facts.heading,
         "3b": facts.intended_use,
         "5a": f"File {data['file']}, {in_thousands(rows['all'])} rows." if data and rows else "",
-        "7": " ".join(map(str, m.get("notes") or ())),
+        "7": " ".join(capital(str(note)) for note in m.get("notes") or ()),
         "8a": label if columns.get("truth") else "",
         "9a": f"All {len(columns['features'])} columns that were not left out.",
         "9b": f"{features}.",
