@@ -116,7 +116,7 @@ def _write_store(
     if figures and publication.claims:
         verdicts = Verdicts(found.judged).frame()
         write_text(figures / "claims.csv", verdicts.to_csv(index=False, lineterminator="\n"))
-    counts = Counter(str(judged.verdict.state) for judged in found.judged)
+    counts = Counter(judged.state for judged in found.judged)
     told = [f"{len(found.cells)} cells", f"{len(found.displays)} figures"]
     told += [f"{n} {state}" for state, n in sorted(counts.items())]
     click.echo(f"{output}: {', '.join(told)}")

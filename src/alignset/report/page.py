@@ -75,6 +75,14 @@ class Prose(PageBlock):
 
 
 @dataclass(frozen=True)
+class Banner(PageBlock):
+    """A warning that stands above everything else."""
+
+    template: ClassVar[str] = "banner.html.j2"
+    text: str
+
+
+@dataclass(frozen=True)
 class Tiles(PageBlock):
     """A few numbers to see at a glance: (value, what it counts).
 
