@@ -24,6 +24,7 @@ import numpy as np
 from alignset.estimator.names import title_of
 from alignset.evaluate import bootstrap
 from alignset.evaluate.result import Estimate
+from alignset.fitting.holdout import AT_RANDOM
 from alignset.fitting.judge import ModelScore
 from alignset.model.decisions import rarest
 from alignset.model.estimating import HeldOutRows, is_selective
@@ -127,7 +128,7 @@ def advise(
     found: ModelEvidence | None,
     *,
     why_not: str = "",
-    held_out: str = "rows at random",
+    held_out: str = AT_RANDOM,
     review: Sequence[Reason] = (),
 ) -> Advice:
     """Say what to do with a model.

@@ -19,7 +19,7 @@ from alignset.evaluate.noise_rate import ReviewDesign
 from alignset.fitting.advice import Advice, advise, gather_evidence
 from alignset.fitting.compare import AUTO, Comparison, can_compare, compare
 from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
-from alignset.fitting.holdout import Judging
+from alignset.fitting.holdout import AT_RANDOM, Holdout, Judging
 from alignset.fitting.judge import BLEND
 from alignset.fitting.plain import PLAIN_LEARNERS
 from alignset.learners import Blend
@@ -105,27 +105,20 @@ def fit_table(
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step, holdout)
         kept, comparison = _judge(judged, held.of(holdout), asked, settings)
-        method = comparison.asked
+        method = kept.asked
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    told = holdout.notes if holdout else ()
-    review = _review_notes(judged, comparison, reason, auto=asked == AUTO)
-    notes = (*choice.notes, *review, *said, *told)
-    held_out = holdout.told if holdout else "rows at random"
+    review = _review_notes(judged, comparison, reason, holdout, auto=asked == AUTO)
+    notes, held_out = (*choice.notes, *review, *said), holdout.told if holdout else AT_RANDOM
     advice = _advise(kept, comparison, reason, held_out, settings.seed)
     known = {
-        **(about or {}),
-        **_training(clf, method, targets, settings),
+        **(about or {}), **_training(clf, method, targets, settings),
         "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
-        "comparison": comparison,
-        "asked": asked,
-        "advice": advice,
-        "held_out": held_out,
-        "judged_by": list(judging.by),
-        "notes": notes,
-    }
+        "comparison": comparison, "asked": asked, "advice": advice, "notes": notes,
+        "held_out": held_out, "judged_by": list(judging.by),
+    }  # fmt: skip
     model = _model(clf, prep, columns, plain(known), kept, profile_table(frame, prep))
     return Fitted(model, comparison, notes, advice)
 
@@ -200,10 +193,16 @@ def _fit_quietly(
 
 
 def _review_notes(
-    targets: Targets, comparison: Comparison | None, reason: str | None, *, auto: bool
+    targets: Targets,
+    comparison: Comparison | None,
+    reason: str | None,
+    holdout: Holdout | None,
+    *,
+    auto: bool,
 ) -> list[str]:
     """Say why nothing was compared, and name the groups too small to say anything about."""
     notes = [] if reason is None else [reason]
+    notes += () if holdout is None else holdout.notes
     if reason is not None and auto:
         notes.append("nothing was compared, so --method auto fitted the blend.")
     if targets.by_design:

@@ -19,6 +19,8 @@ from alignset.tables.files import check_columns
 from alignset.tables.kinds import as_numbers, kind_of
 from alignset.tables.targets import Targets, read_groups
 
+AT_RANDOM = "rows at random"
+"""How rows are held out where nothing else is asked for."""
 SHOWN = 3
 """Values that a message names."""
 

@@ -13,6 +13,7 @@ from alignset.estimator.names import title_of
 from alignset.fitting.advice import Advice, advise, gather_evidence, read_advice
 from alignset.fitting.compare import compare
 from alignset.fitting.held_out import Settings
+from alignset.fitting.holdout import AT_RANDOM
 from alignset.fitting.tipping import level_rates, tipping
 from alignset.model.decisions import at_threshold, decision_curve
 from alignset.model.evaluation import Evaluation
@@ -47,7 +48,6 @@ def gather(
     seed = int(model.manifest.get("seed") or 0)
     rates = trained_rates(model)
     seen: dict[str, Any] = {}
-    words = ["alignset", "report", folder.name]
     if table is not None:
         frame = _read(model, table, show)
         found = audit(model, frame, random_state=seed)
@@ -56,15 +56,10 @@ def gather(
         if model.columns.truth in frame:
             rates = found.rate_frame()
             seen |= {"verdict": found.verdict, "cautions": found.notes}
-        words += ["--table", table.name, "--top", str(top)]
-    for name in show:
-        words += ["--show", name]
     shown = rates[["group", *COUNTS, *NUMBERS]].astype({"group": str})
     manifest = _judged_again(model, seed)
     people: dict[str, Any] = {name: str(manifest.get(name) or "") for name in SAID}
     people |= said or {}
-    for name, option in SAID.items():
-        words += [option, people[name]] if (said or {}).get(name) else []
     review = seen["verdict"].reasons if "verdict" in seen else ()
     return ModelFacts(
         manifest=manifest,
@@ -76,10 +71,24 @@ def gather(
         titles={name: title_of(name) for name in _models(model)},
         measured=None if model.evaluation is None else _measured(model.evaluation, seed),
         decisions=_decisions(model, seed),
-        command=shlex.join(words),
+        command=_command(folder, table, top, show, said or {}),
         **people,
         **seen,
     )
+
+
+def _command(
+    folder: Path, table: Path | None, top: int, show: Sequence[str], said: Mapping[str, str]
+) -> str:
+    """Return what makes this page again; of paths only the last name, which names no person."""
+    words = ["alignset", "report", folder.name]
+    if table is not None:
+        words += ["--table", table.name, "--top", str(top)]
+    for name in show:
+        words += ["--show", name]
+    for name, option in SAID.items():
+        words += [option, said[name]] if said.get(name) else []
+    return shlex.join(words)
 
 
 def _judged_again(model: Model, seed: int) -> Mapping[str, Any]:
@@ -97,7 +106,7 @@ def _advice(
 ) -> Advice:
     """Say what to do with the model, by the rules of ``alignset fit``."""
     known, kept = manifest.get("comparison"), model.evaluation
-    held_out = str(manifest.get("held_out") or "rows at random")
+    held_out = str(manifest.get("held_out") or AT_RANDOM)
     if kept is not None and known is not None:
         told = known["recommended"], known.get("groups_left_out", ())
         found = gather_evidence(kept, *told, random_state=seed)
@@ -174,7 +183,7 @@ def _whole(values: pd.Series[Any]) -> Any:
     """Return the values as they are to be read: ages and years have no decimals."""
     known = values.dropna()
     if pd.api.types.is_float_dtype(values) and len(known) and (known % 1 == 0).all():
-        return values.map(lambda v: None if pd.isna(v) else int(v)).to_numpy(object)
+        return pd.array([None if pd.isna(v) else int(v) for v in values], dtype=object)
     return values.to_numpy(object)
 
 
