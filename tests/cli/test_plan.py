@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -181,3 +182,19 @@ def test_impossible_outlays_are_refused(capsys, table, option, value):
     code, _, err = run(capsys, "plan", table, "--label", "obs", option, value)
     assert code == 1
     assert value in err
+
+
+def test_it_ends_with_the_command_that_draws_the_rows(capsys, tmp_path):
+    rows = {"told": ["no", "yes"] * 200, "sex": ["f", "f", "m", "m"] * 100}
+    path = tmp_path / "my table.csv"
+    pd.DataFrame({**rows, "risk": np.linspace(0, 1, 400)}).to_csv(path, index=False)
+    told = ["plan", path, "--label", "told", "--group", "sex", "--precision", "0.1"]
+    more = ["--measure", "tpr", "--score", "risk", "--threshold", "0.5", "--precision", "0.2"]
+    for given in (told, [*told, *more]):
+        assert main([str(word) for word in given]) == 0
+        line = capsys.readouterr().out.splitlines()[-1]
+        start, *words = shlex.split(line.removeprefix("next: "))
+        assert (start, words[0]) == ("alignset", "sample")
+        place = ["-o", str(tmp_path / f"sheet{len(given)}.csv")]
+        assert main([*words[: words.index("-o")], *place]) == 0
+        capsys.readouterr()

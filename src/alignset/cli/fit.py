@@ -19,13 +19,14 @@ from alignset.cli.reading import (
     grouping_options,
     reading_options,
 )
-from alignset.cli.review_options import answers_option, print_grid, read_answers_file
+from alignset.cli.review_options import answers_option, print_grid, read_answers_file, say_next
 from alignset.cli.visible import visible
-from alignset.estimator.names import name_of, needs_unreviewed
-from alignset.fitting.compare import Comparison
-from alignset.fitting.fit import Fitted, fit_table
+from alignset.estimator.names import needs_unreviewed
+from alignset.fitting.compare import AUTO, Comparison
+from alignset.fitting.fit import Fitted, fit_name, fit_table
 from alignset.fitting.held_out import Settings
 from alignset.fitting.holdout import Judging
+from alignset.fitting.judge import BLEND
 from alignset.model.fitted import Model
 from alignset.model.folder import EVALUATION, check_folder, save_model
 from alignset.progress import progress_bar
@@ -57,7 +58,8 @@ MOST_TOLD = 10
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Model folder.  [required without "
               "--dry-run]")  # fmt: skip
-@click.option("--method", default="blend", show_default=True, help="See `alignset methods`.")
+@click.option("--method", default=AUTO, show_default=True,
+              help="The recommended one, or one of `alignset methods`.")  # fmt: skip
 @click.option("n_configs", "--configs", type=click.IntRange(1), default=20, show_default=True,
               help="Random configs to try for each network.")  # fmt: skip
 @click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
@@ -109,11 +111,12 @@ def command(
 ) -> None:
     """Train a model on TABLE and write it to a folder.
 
-    Compares the method with plain models, linear and trees on observed, reviewed and both labels,
-    on reviewed rows that none of them was trained on, and says which to use. The folder is written
-    only once everything has succeeded.
+    Compares the blend, or the method asked for, with plain models, linear and trees on observed,
+    reviewed and both labels, on reviewed rows that none of them was trained on. By default the
+    recommended one is then fitted to all rows. Says whether to use it, and for what. The folder is
+    written only once everything has succeeded.
     """
-    method = name_of(method)
+    method = fit_name(method)
     if out is not None:
         check_folder(out, overwrite=overwrite)
     elif not dry_run:
@@ -123,7 +126,8 @@ def command(
     frame, choice = _read(table, reading, options)
     fates = column_fates(frame, choice.kinds, fit_preprocessing(frame, choice.kinds))
     targets = read_targets(frame, choice.columns)
-    check_review(targets, options["truth"], needs_unreviewed=needs_unreviewed(method))
+    first = BLEND if method == AUTO else method
+    check_review(targets, options["truth"], needs_unreviewed=needs_unreviewed(first))
     if dry_run:
         _print_fates(fates, choice)
         return
@@ -241,7 +245,10 @@ def _report(fitted: Fitted, out: Path) -> None:
         _report_candidates(manifest)
     if fitted.comparison is not None:
         _report_comparison(fitted.comparison)
+    for part in ("conclusion", "evidence", "caveat"):
+        click.echo(visible(f"{part}: {getattr(fitted.advice, part)}"))
     click.echo(f"model: {out}")
+    say_next(f"alignset report {shlex.quote(str(out))} -o report.html")
 
 
 def _report_candidates(manifest: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -79,8 +80,16 @@ def command(
     _print(found)
     if out is not None:
         ask.say(f"{out}: {len(found.frame())} measures")
-    if found.colour == "red":
-        ask.say("next: review more rows of this table and fit again: alignset sample, join, fit")
+    ask.say_next(_next(found, model, table))
+
+
+def _next(found: Monitored, model: Path, table: Path) -> str:
+    """Return the command that goes on from here."""
+    if found.colour == "green":
+        return shlex.join(["alignset", "predict", str(model), str(table), "-o", "predictions.csv"])
+    # whatever has changed, reviewed rows of the later table tell whether it matters
+    words = ["alignset", "audit", str(model), str(table), "--next", "50", "--sheet", "next.csv"]
+    return shlex.join(words)
 
 
 def _as_json(found: Monitored) -> dict[str, object]:

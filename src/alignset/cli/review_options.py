@@ -7,7 +7,7 @@ import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import pandas as pd
@@ -25,6 +25,8 @@ ALLOCATIONS: Mapping[str, Allocation] = {of.__name__: of for of in (proportional
 INTERVALS: Mapping[str, IntervalRule] = {"wilson": wilson, "exact": clopper_pearson}
 MAX_CELL = 200
 """Characters of a cell that are printed."""
+LONG_TEXT = 40
+"""Characters from which a column is text that may be wrapped."""
 FILE_WIDTH = 160
 """Width of printed tables when the output is not a terminal."""
 
@@ -150,14 +152,43 @@ def read_answers_file(path: Path | None) -> pd.DataFrame | None:
 
 
 def print_grid(frame: pd.DataFrame, titles: Mapping[str, str]) -> None:
-    """Print columns of a frame: numbers right-aligned, missing values blank."""
+    """Print columns of a frame: numbers right-aligned, missing values blank.
+
+    Only columns of long texts are wrapped. What does not fit a terminal is printed a row at a time,
+    a line for each column; into a file, lines are as long as they have to be.
+    """
+    heads = [visible(title, most=MAX_CELL) for title in titles.values()]
+    rows = [[_text(v) for v in row.values()] for row in frame[list(titles)].to_dict("records")]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    least = sum(min(width, LONG_TEXT) + 2 for width in widths) - 2
+    out = console()
+    if least > out.width and out.is_terminal:
+        _print_upright(out, heads, rows)
+        return
+    out.width = max(out.width, least)
     grid = Grid(box=None, pad_edge=False)
-    for name, title in titles.items():
+    for name, head, width in zip(titles, heads, widths, strict=True):
         number = pd.api.types.is_numeric_dtype(frame[name])
-        grid.add_column(visible(title, most=MAX_CELL), justify="right" if number else "left")
-    for row in frame[list(titles)].to_dict("records"):
-        grid.add_row(*(_text(value) for value in row.values()))
-    console().print(grid)
+        side: Literal["left", "right"] = "right" if number else "left"
+        grid.add_column(head, justify=side, no_wrap=width <= LONG_TEXT)
+    for row in rows:
+        grid.add_row(*row)
+    out.print(grid)
+
+
+def _print_upright(out: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print every row as a block: its first column, and below it a line for each of the others."""
+    for i, row in enumerate(rows):
+        if i:
+            out.print()
+        for j, (head, text) in enumerate(zip(heads, row, strict=True)):
+            if text or j == 0:
+                out.print(f"{'  ' if j else ''}{head}: {text}", soft_wrap=True)
+
+
+def say_next(command: str) -> None:
+    """Print the command to type next, on one line, so that it can be copied."""
+    click.echo(visible(f"next: {command}"))
 
 
 def say(text: str) -> None:
@@ -165,9 +196,9 @@ def say(text: str) -> None:
     console().print(visible(text), highlight=False, markup=False)
 
 
-def say_next(*words: object) -> None:
-    """Print the command to type next, on one line, as a shell takes it."""
-    click.echo(f"next: {visible(shlex.join(map(str, words)))}")
+def as_command(*words: object) -> str:
+    """Return words as a shell takes them."""
+    return shlex.join(map(str, words))
 
 
 def console() -> Console:

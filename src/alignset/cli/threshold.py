@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,8 @@ def _print(found: ThresholdChoice, loaded: Model, folder: Path, dry_run: bool) -
     for note in found.notes:
         ask.say(f"note: {note}")
     ask.say(f"{folder}: {'nothing was written' if dry_run else 'threshold written'}")
+    again = "the same without --dry-run" if dry_run else ""
+    ask.say_next(again or f"alignset report {shlex.quote(str(folder))} -o report.html")
 
 
 def _columns(frame: pd.DataFrame, name: str) -> list[pd.Series[float]]:

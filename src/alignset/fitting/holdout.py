@@ -20,6 +20,8 @@ from alignset.tables.files import check_columns
 from alignset.tables.kinds import as_numbers, what_holds
 from alignset.tables.targets import Targets, read_groups
 
+AT_RANDOM = "rows at random"
+"""How rows are held out where nothing else is asked for."""
 SHOWN = 3
 """Values that a message names."""
 
@@ -76,7 +78,7 @@ class Judging:
 
     def facts(self, holdout: Holdout | None) -> dict[str, Any]:
         """Return what the model folder records."""
-        told = "rows at random" if holdout is None else holdout.told
+        told = AT_RANDOM if holdout is None else holdout.told
         return {"held_out": told, "judged_by": list(self.by)}
 
     def targets(self, frame: pd.DataFrame, targets: Targets, holdout: Holdout | None) -> Targets:

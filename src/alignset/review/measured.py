@@ -90,7 +90,36 @@ def measure_review(
         if aim.score is not None and len(rows.scores) == 2:
             paired.append(_with_groups(every, aim, level))
     recovered = not bool(np.isnan(known.chance).any())
+    if rows.n_classes == 2:
+        estimates, differences = _of_the_rarest(rows, estimates, differences)
     return Findings(tuple(estimates), tuple(differences), tuple(paired), recovered)
+
+
+PREVALENCE = "prevalence"
+
+
+def _of_the_rarest(
+    rows: AimRows, estimates: Sequence[Estimate], differences: Sequence[Estimate]
+) -> tuple[list[Estimate], list[Estimate]]:
+    """Make prevalence that of the rarer class, whatever its name sorts as, and name the class."""
+    whole = next(one for one in estimates if one.metric == PREVALENCE)
+    rare = 0 if whole.estimate > 0.5 else 1
+    title = f"{PREVALENCE} of {str(rows.cells.labels[rare])!r}"
+
+    def turned(one: Estimate, whole: float) -> Estimate:
+        if not one.metric.startswith(PREVALENCE):
+            return one
+        parts = {name: turned(part, whole) for name, part in one.by_group.items()}
+        named = replace(one, metric=one.metric.replace(PREVALENCE, title, 1), by_group=parts)
+        if rare == 1:
+            return named
+        alone = tuple(whole - one.reviewed_only[i] for i in (0, 2, 1))
+        return replace(
+            named, estimate=whole - one.estimate, low=whole - one.high, high=whole - one.low,
+            reviewed_only=(alone[0], alone[1], alone[2]),
+        )  # fmt: skip
+
+    return [turned(one, 1.0) for one in estimates], [turned(one, 0.0) for one in differences]
 
 
 def counted_labels(rows: AimRows, known: ReviewChance) -> NDArray[np.int64]:
