@@ -90,7 +90,7 @@ def measure_review(
         if aim.score is not None and len(rows.scores) == 2:
             paired.append(_with_groups(every, aim, level))
     recovered = not bool(np.isnan(known.chance).any())
-    if rows.n_classes == 2:
+    if rows.n_classes == 2 and not noise_only:
         estimates, differences = _of_the_rarest(rows, estimates, differences)
     return Findings(tuple(estimates), tuple(differences), tuple(paired), recovered)
 
