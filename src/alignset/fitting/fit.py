@@ -117,7 +117,7 @@ def fit_table(
         method = kept.asked
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
-    clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
+    clf, said = _fit_quietly(settings, asked, method, prep.transform(frame), targets)
     step("done")
     review = _review_notes(judged, comparison, reason, holdout, auto=asked == AUTO)
     notes, where = (*choice.notes, *review, *told.notes, *said), judging.facts(holdout)
@@ -189,13 +189,16 @@ def _judge(
 
 
 def _fit_quietly(
-    clf: NoisyLabelClassifier, X: Any, targets: Targets
+    settings: Settings, asked: str, method: str, X: Any, targets: Targets
 ) -> tuple[NoisyLabelClassifier, list[str]]:
     """Fit, and return as text what was warned of and which groups were recalibrated."""
+    clf = settings.estimator(method)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         fit_estimator(clf, X, targets)
     said = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    if asked == AUTO and method != BLEND:
+        clf.recalibration_ = None  # plain models were judged, and chosen, without it
     if clf.recalibration_ is not None:
         said += clf.recalibration_.told(clf.groups_.tolist())
     return clf, said
