@@ -31,8 +31,9 @@ from alignset.data import nhanes_columns as columns
 from alignset.data.adult import ADULT_ALL, ADULT_PAPER, ADULT_RELEASED
 from alignset.data.cache import read
 from alignset.data.compas import COMPAS_PAPER, COMPAS_RELEASED
-from alignset.data.fake_mimic import DENSITY, N_FIXED, N_HOURS, N_PLANTED, SIZES, write_fake_mimic
+from alignset.data.fake_mimic import DENSITY, N_PLANTED, write_fake_mimic
 from alignset.data.mimic import RACE_COLUMN
+from alignset.data.mimic_check import N_FIXED, N_HOURS, SIZES
 
 PAGES = DOCS / "data"
 
@@ -267,7 +268,9 @@ def mimic() -> dict[str, Any]:
         "density_X": DENSITY,
         "density_s": "0.114",
         "rates": ", ".join(
-            f"{percent(size.rate, 1)} of {task} stays positive" for task, size in SIZES.items()
+            f"{task} positive in {percent(size.rates[0], 1)} of white and "
+            f"{percent(size.rates[1], 1)} of other stays"
+            for task, size in SIZES.items()
         ),
         "n_planted": N_PLANTED,
         "sample_rows": _n(n),

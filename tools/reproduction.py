@@ -3,6 +3,8 @@
     python tools/reproduction.py results/alignset.sqlite   # summary, claims, figures, README
     python tools/reproduction.py                           # README alone, from the CSV files
 
+A store may have a part of the runs: what it lacks stays as the files have it (made.csv says when).
+
 Words come from templates/reproduction.md.jinja, every number from summary.csv, claims.csv,
 checks.csv, spread.csv and the paper's published.csv.
 """
@@ -32,6 +34,14 @@ LABELS = {
 DATASETS = {"synthetic": "Synthetic", "adult": "Adult", "compas": "COMPAS"}
 SWEEPS = {"noise_rate": "2a", "noise_disparity": "2b"}
 FIGURES = (
+    "alignment-size-synthetic-as-released-hm-released-published",
+    "alignment-size-adult-as-released-hm-released-published",
+    "alignment-size-compas-as-released-hm-released-published",
+    "alignment-bias-synthetic-as-released-hm-released",
+    "alignment-bias-adult-as-released-hm-released",
+    "alignment-bias-compas-as-released-hm-released",
+    "ablation-synthetic-as-released-hm-released-published",
+    "sensitivity-alpha-2-synthetic-as-released-hm-released-published",
     "noise-rate-synthetic-as-released-hm-released-published",
     "noise-disparity-synthetic-as-released-hm-released-published",
     "noise-rate-synthetic-as-written-hm",
@@ -61,22 +71,82 @@ def main(store: str | None = None) -> None:
 
 
 def save(store: Path) -> None:
-    """Write summary.csv, claims.csv and figures/."""
+    """Write summary.csv, claims.csv, made.csv and figures/.
+
+    What the store does not have in full, or not at all, stays as the files have it.
+    """
     results = Store(store)
-    results.export(PAGE / "summary.csv")
+    old = pd.read_csv(PAGE / "summary.csv")
+    new = results.summary().round({"mean": 5, "sd": 5})
+    new = new[new["metric"].isin(old["metric"].unique())]
+    whole = complete(new, old)
+    kept = old[~places(old).isin(whole)]
+    summary = pd.concat([new[places(new).isin(whole)], kept])[list(old)]
+    save_csv(PAGE / "summary.csv", summary.sort_values(["protocol", *PLACE, "method", "x"]))
+    frame = results.frame()
+    frame = frame[places(frame).isin(whole)]
+    save_made(frame, kept)
     publication = load_publication(PAPER / "claims.py")
     published = publication.read_published(PAPER / "published.csv")
-    found = Reproduction(results.frame(), publication, published)
-    verdicts = Verdicts(found.judged).frame()
-    save_csv(PAGE / "claims.csv", verdicts)
-    chosen = {display.name: display for display in found.displays}
+    found = Reproduction(frame, publication, published)
+    before = pd.read_csv(PAGE / "claims.csv", keep_default_na=False)
+    save_csv(PAGE / "claims.csv", judged_before(Verdicts(found.judged).frame(), before))
+    chosen = {display.name: display for display in found.displays if display.name in FIGURES}
     folder = PAGE / "figures"
     folder.mkdir(exist_ok=True)
-    for old in folder.glob("*.svg"):
-        old.unlink()
-    for name, text in save_figures([chosen[f] for f in FIGURES]).items():
+    for name, text in save_figures(list(chosen.values())).items():
         if name.endswith(".svg"):
             write_text(folder / name, text)
+    for old_file in folder.glob("*.svg"):
+        if old_file.stem not in FIGURES:
+            old_file.unlink()
+
+
+PLACE = ["experiment", "dataset"]
+
+
+def places(table: pd.DataFrame) -> pd.Series:
+    """Return protocol, experiment and data set of every row, as one text."""
+    return table["protocol"] + " " + table["experiment"] + " " + table["dataset"]
+
+
+def complete(new: pd.DataFrame, old: pd.DataFrame) -> set[str]:
+    """Return the places of experiments of which the store has all that the summary had."""
+    short, seen = set(), set(places(new))
+    for (protocol, experiment), before in old.groupby(["protocol", "experiment"]):
+        here = (new["protocol"] == protocol) & (new["experiment"] == experiment)
+        if new.loc[here, "n"].sum() < before["n"].sum():
+            short |= set(places(before)) | set(places(new[here]))
+    return seen - short
+
+
+def save_made(frame: pd.DataFrame, kept: pd.DataFrame) -> None:
+    """Write when the cells of every place were trained."""
+    table = pd.read_csv(PAGE / "made.csv") if (PAGE / "made.csv").exists() else pd.DataFrame()
+    rows = []
+    for (protocol, *where), cells in frame.groupby(["protocol", *PLACE]):
+        rows.append((protocol, *where, len(cells), cells["created"].max()[:10]))
+    for (protocol, *where), cells in kept[kept["metric"] == "hm"].groupby(["protocol", *PLACE]):
+        known = table[(table[["protocol", *PLACE]] == [protocol, *where]).all(axis=1)] \
+            if len(table) else table  # fmt: skip
+        day = known["made"].item() if len(known) else "before decision 17"
+        rows.append((protocol, *where, int(cells["n"].sum()), day))
+    save_csv(PAGE / "made.csv", pd.DataFrame(rows, columns=["protocol", *PLACE, "cells", "made"]))
+
+
+def judged_before(new: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+    """Keep the verdict of a claim whose runs the store lacks, if there was one."""
+    was = {(r.claim, r.protocol): r for r in before.itertuples(index=False)}
+    rows, seen = [], set()
+    for row in new.itertuples(index=False):
+        old = was.get((row.claim, row.protocol))
+        seen.add((row.claim, row.protocol))
+        lost = "Not run" in row.explanation and old is not None
+        rows.append(old if lost and "Not run" not in old.explanation else row)
+    rows += [row for key, row in was.items() if key not in seen]
+    order = {row.claim: i for i, row in enumerate(was.values())}
+    rows.sort(key=lambda row: (order.get(row.claim, len(order)), row.protocol != "as-written"))
+    return pd.DataFrame(rows, columns=new.columns)
 
 
 def page() -> str:

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alignset.data.fake_mimic import SIZES, write_fake_mimic
+from alignset.data.fake_mimic import write_fake_mimic
 from alignset.data.mimic import NoSubjectsWarning, RaceByPositionWarning, fiddle_layout, load_mimic
+from alignset.data.mimic_check import SIZES, check_mimic
 
 
 def save(path, dense):
