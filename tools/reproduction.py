@@ -5,8 +5,8 @@
 
 A store may have a part of the runs: what it lacks stays as the files have it (made.csv says when).
 
-Words come from templates/reproduction.md.jinja, every number from summary.csv, claims.csv,
-checks.csv, spread.csv and the paper's published.csv.
+Words come from templates/reproduction*.md.jinja, every number from summary.csv, claims.csv,
+variants.csv, made.csv, spread.csv and the paper's published.csv.
 """
 
 import sys
@@ -17,6 +17,8 @@ from typing import Any
 import pages
 import pandas as pd
 from pages import markdown, percent, save_csv
+from reproduction_tables import DATASETS, SWEEPS, UNREAD, Variants
+from reproduction_tables import LABELS as EVERY_LABEL
 
 from alignset.cli.report import write_text
 from alignset.study import Reproduction, Store
@@ -26,13 +28,7 @@ from alignset.study.reproduction import save_figures
 
 PAGE = pages.DOCS / "reproduction"
 PAPER = pages.PAPER / "chil2023"
-LABELS = {
-    "clean": "Clean labels", "standard": "Standard", "sln_filter": "SLN + Filter",
-    "js": "JS loss", "transition": "Transition", "csidn": "CSIDN", "fair_gpl": "Fair GPL",
-    "proposed": "Proposed",
-}  # fmt: skip
-DATASETS = {"synthetic": "Synthetic", "adult": "Adult", "compas": "COMPAS"}
-SWEEPS = {"noise_rate": "2a", "noise_disparity": "2b"}
+LABELS = {name: label for name, label in EVERY_LABEL.items() if name != "alignment_only"}
 FIGURES = (
     "alignment-size-synthetic-as-released-hm-released-published",
     "alignment-size-adult-as-released-hm-released-published",
@@ -56,11 +52,19 @@ FIGURES = (
     "sensitivity-alpha-2-synthetic-as-written-hm-released-published",
     "sensitivity-gamma-synthetic-as-written-hm-released-published",
 )
+BARS = {
+    "alignment_only": "step 1", "plus_ltheta_prime": "+ L'θ",
+    "plus_gamma_ltheta": "+ L'θ + γ Lθ",  # noqa: RUF001
+    "plus_alpha2_lphi": "+ L'θ + α₂ Lφ", "proposed": "all",
+}  # fmt: skip
+PARTS = {
+    "ablation": "ablation",
+    "sensitivity_alpha_1": "α₁",
+    "sensitivity_alpha_2": "α₂",
+    "sensitivity_gamma": "γ",  # noqa: RUF001
+}
 LIMIT = 0.02
 """How far as-released Proposed and Standard may be from the published HM up to 60 %."""
-
-UNREAD = 0.03
-"""What counts as far where no published SD could be read off."""
 
 
 def main(store: str | None = None) -> None:
@@ -68,6 +72,7 @@ def main(store: str | None = None) -> None:
     if store:
         save(Path(store))
     write_text(PAGE / "README.md", page())
+    write_text(PAGE / "variants.md", variants_page())
 
 
 def save(store: Path) -> None:
@@ -154,6 +159,17 @@ def page() -> str:
     return pages.render("reproduction.md.jinja", n=Numbers())
 
 
+def variants() -> Variants:
+    """Return the runs with one thing changed."""
+    return Variants(pd.read_csv(PAGE / "variants.csv"), pd.read_csv(PAPER / "published.csv"))
+
+
+def variants_page() -> str:
+    """Return the text of variants.md."""
+    summary = pd.read_csv(PAGE / "summary.csv")
+    return pages.render("reproduction_variants.md.jinja", v=variants(), summary=summary)
+
+
 class Numbers:
     """What the page may quote."""
 
@@ -162,7 +178,8 @@ class Numbers:
         self.summary = pd.read_csv(PAGE / "summary.csv").set_index(keys)["mean"]
         self.published = pd.read_csv(PAPER / "published.csv")
         self.claims = pd.read_csv(PAGE / "claims.csv", keep_default_na=False)
-        self.checks = pd.read_csv(PAGE / "checks.csv")
+        self.made = pd.read_csv(PAGE / "made.csv")
+        self.v = variants()
         self.spread = pd.read_csv(PAGE / "spread.csv").set_index(["method", "x"])["sd"]
         cells = pd.read_csv(PAGE / "summary.csv").query("metric == 'hm'")["n"]
         self.n_cells = int(cells.sum())
@@ -267,47 +284,77 @@ class Numbers:
                 for i, x in enumerate(rates)]  # fmt: skip
         return markdown(["", *head], rows)
 
-    def size_table(self) -> str:
-        """Sizes and biases as written on the three data sets."""
+    def size_table(self, protocol: str = "as-written", metric: str = "hm") -> str:
+        """Sizes and biases on the three data sets."""
         rows = []
-        for dataset, label in (
-            ("synthetic", "Synthetic"),
-            ("adult", "Adult"),
-            ("compas", "COMPAS"),
-        ):
+        for dataset, label in DATASETS.items():
             for method in ("proposed", "csidn", "standard"):
-                size = [self("alignment_size", method, x, dataset=dataset)
+                where = {"protocol": protocol, "dataset": dataset}
+                size = [self("alignment_size", method, x, metric, **where)
                         for x in (0.02, 0.04, 0.1, 0.14)]  # fmt: skip
-                bias = [self("alignment_bias", method, x, dataset=dataset)
+                bias = [self("alignment_bias", method, x, metric, **where)
                         for x in (0.0, 0.2, 0.5, 0.8, 1.0)]  # fmt: skip
                 rows.append([label, LABELS[method], *size, *bias])
-        head = ["", "", "reviewed 2 %", "4 %", "10 %", "14 %"]
+        first = "reviewed 2 %" if protocol == "as-written" else "as-released, reviewed 2 %"
+        head = ["", "", first, "4 %", "10 %", "14 %"]
         return markdown([*head, "minority's share 0 %", "20 %", "50 %", "80 %", "100 %"], rows)
 
-    def check_table(self) -> str:
-        """Return the small checks at far places."""
-        rows = []
-        made = self.checks[self.checks["change"] != "none"].sort_values("method", kind="stable")
-        for row in made.itertuples():
-            where = f"{SWEEPS[row.experiment]}, {percent(row.x)}"
-            numbers = (row.before, row.after, self.theirs(row))
-            rows.append([LABELS[row.method], where, row.change, *(f"{v:.3f}" for v in numbers)])
-        return markdown(["method", "place", "put back", "before", "after", "published"], rows)
-
-    def real_table(self) -> str:
-        """As-released on the real data, 10 % reviewed."""
-        rows = [
-            [DATASETS[row.dataset],
-             LABELS[row.method], f"{row.after:.3f}", f"{self.theirs(row):.3f}"]
-            for row in self.checks[self.checks["change"] == "none"].itertuples()
+    def size_beside(self) -> pd.DataFrame:
+        """As-released and published HM of the size sweep on public data."""
+        table = self.published[self.published["experiment"] == "alignment_size"]
+        table = table[table["dataset"].isin(DATASETS)].copy()
+        table["ours"] = [
+            self.value("alignment_size", r.method, r.x, "hm_released", protocol="as-released",
+                       dataset=r.dataset)
+            for r in table.itertuples()
         ]  # fmt: skip
-        return markdown(["", "", "as-released", "published"], rows)
+        table["difference"] = table["ours"] - table["mean"]
+        table["far"] = table["difference"].abs() > table["sd"].fillna(UNREAD)
+        return table
 
-    def theirs(self, row: Any) -> float:
-        """Return the published mean at the place of a check."""
-        keys = ["experiment", "dataset", "method", "x"]
-        place = [getattr(row, key) for key in keys]
-        return float(self.published.loc[(self.published[keys] == place).all(axis=1), "mean"].item())
+    def size_published_table(self) -> str:
+        """Figure 3a as released: mean difference, the largest, and how many points are far."""
+        table = self.size_beside()
+        rows = []
+        for method, label in LABELS.items():
+            cells = []
+            for dataset in DATASETS:
+                own = table[(table["method"] == method) & (table["dataset"] == dataset)]
+                gap = own["difference"]
+                cells += [f"{gap.mean():+.3f}", f"{gap.abs().max():.3f}", int(own["far"].sum())]
+            rows.append([label, *cells])
+        heads = [f"{name}: {what}" if i == 0 else what for name in DATASETS.values()
+                 for i, what in enumerate(("mean", "largest", "far of 9"))]  # fmt: skip
+        return markdown(["", *heads], rows)
+
+    def n_size_far(self, dataset: str) -> int:
+        """How many of the 72 points of a data set are far."""
+        table = self.size_beside()
+        return int(table.loc[table["dataset"] == dataset, "far"].sum())
+
+    def appendix_table(self) -> str:
+        """Ablation and sensitivity as released, beside the published bars and lines."""
+        rows = []
+        names = {"sensitivity_alpha1": "sensitivity_alpha_1",
+                 "sensitivity_alpha2": "sensitivity_alpha_2"}  # fmt: skip
+        chosen = self.published["experiment"].str.match("ablation|sensitivity")
+        for row in self.published[chosen].itertuples():
+            experiment = names.get(row.experiment, row.experiment)
+            here = {p: self.value(experiment, row.method, row.x, "hm_released", protocol=p)
+                    for p in ("as-released", "as-written")}  # fmt: skip
+            what = BARS.get(row.method) if experiment == "ablation" else f"{row.x:g}"
+            gap = here["as-released"] - row.mean
+            mark = " ✓" if abs(gap) <= row.sd else ""
+            published, written = f"{row.mean:.3f} ± {row.sd:.3f}", f"{here['as-written']:.3f}"
+            rows.append(
+                [PARTS[experiment], what, f"{here['as-released']:.3f}", published,
+                 f"{gap:+.3f}{mark}", written]
+            )  # fmt: skip
+        return markdown(["", "", "as-released", "published", "difference", "as-written"], rows)
+
+    def old_cells(self) -> int:
+        """How many cells were not trained again since all parts train by one path."""
+        return int(self.made.loc[self.made["made"].str.startswith("before"), "cells"].sum())
 
     def score_sd(self, method: str, x: float) -> str:
         """SD of the scores of the chosen models."""

@@ -2,10 +2,12 @@
 
     python tools/reproduction_variants.py --device cuda      # what the file does not have yet
     python tools/reproduction_variants.py --question compas  # one question; --list shows them
+    python tools/reproduction_variants.py --spread           # spread.csv instead
 
 A row is one change at one place of a figure, for one method: the mean over ten splits with 20
 configs. "nothing" is the place unchanged; where only chance differs (other splits, configs, noise
-coefficients or rows), there are several draws of it. What is changed: reproduction_changes.py.
+coefficients or rows), there are several draws of it. What is changed: reproduction_runs.py.
+spread.csv: how far apart the scores of the models chosen in the as-written Figure 2a are.
 """
 
 import argparse
@@ -91,11 +93,13 @@ class Run:
 
     @property
     def key(self) -> list[Any]:
+        """Return the first columns of its line."""
         return [self.question, *self.place, self.method, self.change.name, self.change.draw]
 
 
 @cache
 def cells_of(experiment: str, protocol: str) -> list[Cell]:
+    """Return all cells of a figure."""
     return expand(load_experiment(PAPER / GRIDS[experiment], protocol=protocol))[0]
 
 
@@ -120,6 +124,27 @@ def whole_of(recipe: Recipe, change: Change) -> Problem:
     )
     how = {name: getattr(recipe.review, name) for name in ("share", "composition", "test")}
     return change.whole(split(table, y_seen, seed=seed, validation=None, **how))
+
+
+def spread(method: str, x: float) -> float:
+    """Return the SD of the test scores of the chosen models, Figure 2a as written, 5 splits."""
+    recipes = [c.recipe for c in cells_at(("noise_rate", "synthetic", x), method, "as-written")[:5]]
+    variants = draw_variants(recipes[0])
+    problems = [undivided(whole_of(recipe, Change("nothing")), recipe) for recipe in recipes]
+    folds = [trainable(variants[0].method, [problem]) for problem in problems]
+    found = []
+    trainer = build_trainer(recipes[0].trainer, "cpu", 1)
+    for problem, kept in zip(problems, search(trainer, variants, folds), strict=True):
+        assert problem.test is not None
+        found.append(kept.ensemble.probability(problem.test.X)[:, 1].std())
+    return float(np.mean(found))
+
+
+def save_spread() -> None:
+    """Write spread.csv."""
+    places = [(m, x) for m in ("clean", "standard", "csidn", "js", "proposed") for x in (0.3, 0.6)]
+    rows = [(method, x, round(spread(method, x), 5)) for method, x in places]
+    save_csv(FILE.parent / "spread.csv", pd.DataFrame(rows, columns=["method", "x", "sd"]))
 
 
 def run(asked: Run, device: str) -> list[dict[str, float]]:
@@ -152,7 +177,7 @@ def row_of(asked: Run, device: str) -> dict[str, Any]:
 
 def main() -> None:
     """Run what the file does not have."""
-    from reproduction_changes import RUNS
+    from reproduction_runs import RUNS
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
@@ -160,7 +185,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=FILE)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--part", default="0/1", help="I/N: every N-th run, from the I-th on.")
+    parser.add_argument("--spread", action="store_true", help="Make spread.csv instead.")
     options = parser.parse_args()
+    if options.spread:
+        save_spread()
+        return
     part, parts = map(int, options.part.split("/"))
     chosen = [r for r in RUNS if not options.question or r.question in options.question]
     table = pd.read_csv(options.out) if options.out.exists() else pd.DataFrame(columns=KEYS)

@@ -10,7 +10,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from alignset.data.mimic import NoSubjectsWarning, RaceByPositionWarning, find_files, load_mimic
+from alignset.data.mimic import (
+    NoSubjectsWarning,
+    RaceByPositionWarning,
+    find_files,
+    load_mimic,
+    names_file,
+)
 from alignset.rows.table import Table
 
 N_HOURS = 4
@@ -147,7 +153,7 @@ def _shares(table: Table, size: TaskSize) -> list[Finding]:
 
 def _names(folder: Path, table: Table, task: str) -> list[Finding]:
     features = find_files(folder, task).features
-    named = (features / "s.feature_names.json").is_file()
+    named = names_file(features, "s") is not None
     values = table.X.data
     binary = bool(np.isin(values, (0.0, 1.0)).all())
     several = table.individuals is not None
