@@ -109,8 +109,7 @@ def command(
     _check_device(device, chosen)
     kept = Store(store or (QUICK_STORE if quick else STORE))
     experiments = [e for path in specs for e in load_experiments(path, protocol=protocol)]
-    if only is not None:
-        experiments = _keep(experiments, only.split(","))
+    experiments = _keep(experiments, only)
     with _screen() as progress:
         try:
             outcome = run(
@@ -151,8 +150,11 @@ def _engine(name: str, address: str | None, jobs: int | None, tls: dict[str, str
     return chosen
 
 
-def _keep(experiments: list[Experiment], names: list[str]) -> list[Experiment]:
+def _keep(experiments: list[Experiment], only: str | None) -> list[Experiment]:
     """Keep the data sets that are named; refuse a name that no experiment has."""
+    if only is None:
+        return experiments
+    names = only.split(",")
     known = list(dict.fromkeys(name for e in experiments for name in e.datasets))
     for name in names:
         if name not in known:

@@ -51,12 +51,12 @@ RATE_SLACK = 0.001
 
 
 @dataclass(frozen=True)
-class Finding:
+class FolderFinding:
     """One thing that was compared.
 
     Examples
     --------
-    >>> print(Finding("rows", "15,870", "15,873", "use the cohort of T = 4 h", fine=False))
+    >>> print(FolderFinding("rows", "15,870", "15,873", "use the cohort of T = 4 h", fine=False))
     WRONG rows: 15,870, the paper has 15,873; use the cohort of T = 4 h
     """
 
@@ -73,7 +73,9 @@ class Finding:
         return f"WRONG {self.what}: {self.found}{said}; {self.advice}"
 
 
-def check_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"]) -> list[Finding]:
+def check_mimic(
+    folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"]
+) -> list[FolderFinding]:
     """Compare a task's files with the paper: rows, features, groups, positives, subjects.
 
     Parameters
@@ -84,7 +86,7 @@ def check_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"]
 
     Returns
     -------
-    list of Finding
+    list of FolderFinding
         A file that is missing or damaged is the only finding.
 
     Examples
@@ -104,22 +106,22 @@ def check_mimic(folder: str | os.PathLike[str], *, task: Literal["ARF", "shock"]
             warnings.simplefilter("ignore", (RaceByPositionWarning, NoSubjectsWarning))
             table = load_mimic(folder, task=task)
     except (FileNotFoundError, ValueError) as error:
-        return [Finding("files", str(error), "", "nothing else was looked at", fine=False)]
+        return [FolderFinding("files", str(error), "", "nothing else was looked at", fine=False)]
     size = SIZES[task]
     return [*_shape(table, size), *_shares(table, size), *_names(Path(folder), table, task)]
 
 
-def _shape(table: Table, size: TaskSize) -> list[Finding]:
+def _shape(table: Table, size: TaskSize) -> list[FolderFinding]:
     rows, width = table.X.shape
     seen = (width - N_FIXED) / N_HOURS
     whole = f"{seen:,.0f}" if seen == int(seen) else f"{seen:,.2f}"
     return [
-        Finding(
+        FolderFinding(
             "stays", f"{rows:,}", f"{size.rows:,}",
             "the cohort is another: PhysioNet's mimic-eicu-fiddle-feature 1.0.0, or FIDDLE's "
             "population notebooks on MIMIC-III 1.4 with T = 4 h", rows == size.rows,
         ),
-        Finding(
+        FolderFinding(
             "features", f"{width:,} ({N_FIXED} + {N_HOURS} x {whole})",
             f"{size.width:,} ({N_FIXED} + {N_HOURS} x {size.features:,})",
             "FIDDLE ran with other thresholds (theta_1 = theta_2 = 0.001, theta_freq = 1, "
@@ -128,10 +130,10 @@ def _shape(table: Table, size: TaskSize) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _shares(table: Table, size: TaskSize) -> list[Finding]:
+def _shares(table: Table, size: TaskSize) -> list[FolderFinding]:
     white = float((table.group == 0).mean())
     found = [
-        Finding(
+        FolderFinding(
             "white", f"{100 * white:.1f} %", f"about {100 * WHITE:.0f} %",
             "the column taken as race is another: look at s.feature_names.json",
             abs(white - WHITE) <= WHITE_SLACK,
@@ -141,7 +143,7 @@ def _shares(table: Table, size: TaskSize) -> list[Finding]:
         own = table.y[table.group == group]
         share = float(own.mean()) if len(own) else float("nan")
         found.append(
-            Finding(
+            FolderFinding(
                 f"positive, {table.group_names[group]}", f"{100 * share:.2f} %",
                 f"{100 * rate:.1f} %",
                 "the labels are of another prediction time or cohort, or the race column is "
@@ -151,7 +153,7 @@ def _shares(table: Table, size: TaskSize) -> list[Finding]:
     return found
 
 
-def _names(folder: Path, table: Table, task: str) -> list[Finding]:
+def _names(folder: Path, table: Table, task: str) -> list[FolderFinding]:
     features = find_files(folder, task).features
     named = names_file(features, "s") is not None
     values = table.X.data
@@ -161,16 +163,16 @@ def _names(folder: Path, table: Table, task: str) -> list[Finding]:
     if table.individuals is not None:
         subjects = f"{len(np.unique(table.individuals)):,}"
     return [
-        Finding(
+        FolderFinding(
             "race column", "found by name" if named else "column 34 of s, unchecked", "",
             f"put s.feature_names.json into {features}", named,
         ),
-        Finding(
+        FolderFinding(
             "subjects", subjects, "",
             "put FIDDLE's prep/icustays_MV.csv there, or stays of one subject may train and test",
             several,
         ),
-        Finding(
+        FolderFinding(
             "values", "all 0 or 1" if binary else f"{values.min():g} to {values.max():g}", "",
             "FIDDLE ran with discretize = no; the paper's features are binary", binary,
         ),
