@@ -34,7 +34,7 @@ from alignset.review.waves import design_of
 from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
 from alignset.tables.preprocess import Preprocessing, fit_preprocessing
-from alignset.tables.profile import Profile, profile_table
+from alignset.tables.profile import profile_table
 from alignset.tables.targets import Cells, Targets, check_review, read_targets
 
 
@@ -98,17 +98,15 @@ def fit_table(
     (60, 2)
     """
     settings, columns, asked = settings or Settings(), choice.columns, fit_name(method)
-    method = BLEND if asked == AUTO else asked
+    judging, method = judging or Judging(), BLEND if asked == AUTO else asked
     read, design = read_targets(frame, columns), design_of(frame, columns)
     told = AnsweredTable(answers, frame, columns, read, design)
     targets = told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
-    judging = judging or Judging()
     holdout = judging.holdout(frame, choice, targets, settings.folds)
     judged = judging.targets(frame, targets, holdout)
-    parts = holdout.parts if holdout else settings.folds
-    reason = can_compare(judged, min(parts, settings.folds))
-    step = _stepper(advance or silent, 1 if reason else 1 + parts * (1 + len(PLAIN_LEARNERS)))
+    reason, steps = _planned(judged, holdout, settings.folds)
+    step = _stepper(advance or silent, steps)
     held = comparison = kept = None
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step, holdout)
@@ -128,8 +126,15 @@ def fit_table(
         "comparison": comparison, "asked": asked, "advice": advice, "notes": notes, **where,
         "reviewers": told.facts(),
     }  # fmt: skip
-    model = _model(clf, prep, columns, plain(known), kept, profile_table(frame, prep))
+    model = _model(clf, prep, frame, columns, plain(known), kept)
     return Fitted(model, comparison, notes, advice)
+
+
+def _planned(judged: Targets, holdout: Holdout | None, folds: int) -> tuple[str | None, int]:
+    """Return why models cannot be compared, if so, and how many fits there will be."""
+    parts = holdout.parts if holdout else folds
+    reason = can_compare(judged, min(parts, folds))
+    return reason, 1 if reason else 1 + parts * (1 + len(PLAIN_LEARNERS))
 
 
 def fit_name(name: str) -> str:
@@ -166,14 +171,14 @@ def _stepper(advance: Progress, total: int) -> Callable[[str], None]:
 def _model(
     clf: NoisyLabelClassifier,
     prep: Preprocessing,
+    frame: pd.DataFrame,
     columns: Columns,
     known: Any,
     kept: Evaluation | None,
-    profile: Profile,
 ) -> Model:
     return Model(
         predictor_of(clf), prep, clf.classes_, clf.groups_, columns, known, kept,
-        recalibration=clf.recalibration_, profile=profile,
+        recalibration=clf.recalibration_, profile=profile_table(frame, prep),
     )  # fmt: skip
 
 
