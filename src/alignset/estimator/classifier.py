@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from alignset.estimator.as_model import as_model
 from alignset.estimator.decide import DecidingMixin
+from alignset.estimator.html import ExplainingMixin
 from alignset.estimator.inputs import (
     check_device,
     check_groups_are_few,
@@ -42,7 +43,12 @@ from alignset.rows.merge import check_weights
 from alignset.rows.selection import HOW, check_probability
 
 
-class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NoisyLabelClassifier(
+    ExplainingMixin,
+    DecidingMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Learn from noisy labels, some of which have been reviewed.
 
     The fit does not depend on the order of the rows, and a row of weight 3 counts as three copies:
