@@ -48,7 +48,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "abort_on_example_error": False,
     "copyfile_regex": "",
     "reset_modules": ("matplotlib", "site_pages.reset_figures"),

@@ -30,9 +30,6 @@ MORE = {
 }
 """Names that the pages tell people to import from a module without an ``__all__``."""
 
-ROUTING = "set_fit_request, set_predict_request, set_predict_proba_request, set_score_request"
-"""Methods that scikit-learn adds, with links into its own site."""
-
 NOT_SHOWN = "a protocol, an interface, a constant or a warning: shown where it is used"
 
 
@@ -98,6 +95,23 @@ def by_page(names: list[PublicName]) -> dict[str, list[PublicName]]:
     return pages
 
 
+def own_members(thing: type) -> list[str]:
+    """Return the documented methods and properties of a class that alignset itself defines.
+
+    scikit-learn adds others, whose text links into its own site.
+    """
+    found = {}
+    for base in reversed(thing.__mro__):
+        if base.__module__.startswith("alignset"):
+            found.update({name: value for name, value in vars(base).items() if name[0] != "_"})
+    kinds = (property, classmethod, staticmethod)
+    return [
+        name
+        for name, value in found.items()
+        if (inspect.isfunction(value) or isinstance(value, kinds)) and inspect.getdoc(value)
+    ]
+
+
 def api_page(package: str, names: list[PublicName]) -> str:
     """Return a page of one package: a table, then every name with its docstring."""
     about = (importlib.import_module(package).__doc__ or "").split("\n")[0]
@@ -107,7 +121,8 @@ def api_page(package: str, names: list[PublicName]) -> str:
         f"```{{eval-rst}}\n.. autosummary::\n   :nosignatures:\n\n{table}\n```\n",
     ]
     for each in names:
-        members = f"\n   :members:\n   :exclude-members: {ROUTING}" if each.kind == "class" else ""
+        shown = ", ".join(own_members(each.thing)) if each.kind == "class" else ""
+        members = f"\n   :members: {shown}" if shown else ""
         directive = f".. auto{each.kind}:: {each.package}.{each.name}{members}"
         parts.append(f"## {each.name}\n\n```{{eval-rst}}\n{directive}\n```\n")
     return "\n".join(parts)
@@ -245,6 +260,10 @@ def connect(app: Any) -> None:
             line if code.match(line) else full_references(line, owner, homes) for line in lines
         ]
 
+    def point(_app: Any, _parent: Any, _docname: str, content: list[str]) -> None:
+        content[0] = content[0].replace("(docs/decisions)", "(docs/decisions/index.md)")
+
+    app.connect("include-read", point)
     app.connect("builder-inited", lambda _: write_pages(), priority=10)
     app.connect("autodoc-process-docstring", mend, priority=900)
 
