@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, os.fspath(Path(__file__).parents[1] / "tools"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples are small; threads only cost time
 
-import site_pages  # noqa: I001 - tools/ is on the path only from here on
+import site_pages  # noqa: I001
 from alignset import __version__
 
 project = "alignset"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import shutil
@@ -29,6 +30,13 @@ MORE = {
     "alignset.fitting.monitor": ("monitor",),
 }
 """Names that the pages tell people to import from a module without an ``__all__``."""
+
+COPIES = {
+    "contributing": DOCS.parent / "CONTRIBUTING.md",
+    "changelog": DOCS.parent / "CHANGELOG.md",
+    "deviations": DOCS.parent / "paper" / "chil2023" / "DEVIATIONS.md",
+}
+"""Page of the site -> page of the repository that it is a copy of."""
 
 NOT_SHOWN = "a protocol, an interface, a constant or a warning: shown where it is used"
 
@@ -198,6 +206,31 @@ def decisions_page() -> str:
     )
 
 
+def copied_page(source: Path) -> str:
+    """Return a page of the repository as one of the site: its links start from docs/ instead."""
+
+    def turn(found: re.Match[str]) -> str:
+        target, place = found.groups()
+        if target.startswith(("http", "#")):
+            return found[0]
+        path = (source.parent / target).resolve()
+        if path == DOCS / "decisions":
+            path = path / "index.md"
+        there = os.path.relpath(path, DOCS)
+        return f"]({there}{place or ''})"
+
+    text = source.read_text(encoding="utf-8")
+    return re.sub(r"\]\(([^)#\s]+)(#[^)]*)?\)", turn, text)
+
+
+def turn_out_links(text: str, page: Path) -> str:
+    """Point links of a page under docs/ to the copies of pages outside of it."""
+    for name, source in COPIES.items():
+        out, here = (os.path.relpath(p, page.parent) for p in (source, DOCS / f"{name}.md"))
+        text = text.replace(f"]({out}", f"]({here}")
+    return text
+
+
 def write_pages() -> list[Path]:
     """Write every page that has changed, so that Sphinx reads only those again."""
     names = public_names()
@@ -207,6 +240,7 @@ def write_pages() -> list[Path]:
     made[API / "names.md"] = names_page(names)
     made[API / "commands.md"] = commands_page()
     made[DOCS / "decisions" / "index.md"] = decisions_page()
+    made |= {DOCS / f"{name}.md": copied_page(source) for name, source in COPIES.items()}
     for path, text in made.items():
         path.parent.mkdir(exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -260,10 +294,10 @@ def connect(app: Any) -> None:
             line if code.match(line) else full_references(line, owner, homes) for line in lines
         ]
 
-    def point(_app: Any, _parent: Any, _docname: str, content: list[str]) -> None:
-        content[0] = content[0].replace("(docs/decisions)", "(docs/decisions/index.md)")
+    def turn(_app: Any, docname: str, content: list[str]) -> None:
+        content[0] = turn_out_links(content[0], DOCS / f"{docname}.md")
 
-    app.connect("include-read", point)
+    app.connect("source-read", turn)
     app.connect("builder-inited", lambda _: write_pages(), priority=10)
     app.connect("autodoc-process-docstring", mend, priority=900)
 

@@ -30,8 +30,8 @@ observed = np.where((truth == 1) & missed, 0, truth)
 train, test = np.arange(n) < 3000, np.arange(n) >= 3000
 
 # %%
-# One model learns from the labels that we have; the other from the truth, which nobody has. Judged by
-# the labels that we have, the first is better. It is not. 300 reviewed rows suffice to say so.
+# One model learns from the labels that we have; the other from the truth, which nobody has. Judged
+# by the labels that we have, the first is better. It is not. 300 reviewed rows suffice to say so.
 models = {"learned from\nobserved labels": observed, "learned from\nthe truth": truth}
 reviewed = np.where(test & (rng.random(n) < 0.1), truth, np.nan)
 figure, ax = plt.subplots()

@@ -3,8 +3,8 @@ What can be known, and from what
 ================================
 
 A quantity is identified if the data, were there enough of them, leave one value for it. From
-observed labels alone the noise rate is not: a world in which few are ill and labels are right, and a
-world in which many are ill and are missed, can give the same table, row for row. More rows do not
+observed labels alone the noise rate is not: a world in which few are ill and labels are right,
+and one in which many are ill and are missed, can give the same table, row for row. More rows do not
 help, nor does a better model. Something must be assumed, or somebody must look.
 
 Reviewed rows end this. Drawn with known probability, they identify the noise rate in every group,
@@ -47,8 +47,8 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# What each method assumes in place of a review is in ``alignset methods``: that errors depend on the
-# class alone, that the best models agree, that wrong labels are hard to learn. The joint model
+# What each method assumes in place of a review is in ``alignset methods``: that errors depend on
+# the class alone, that the best models agree, that wrong labels are hard to learn. The joint model
 # assumes the form of two models and checks itself on reviewed rows; where it cannot tell "ill and
 # missed" from "well", classes may change places, which is tested for and warned about
 # (``LabelSwitchWarning``). In a group that nobody reviewed nothing is identified: its noise rate is

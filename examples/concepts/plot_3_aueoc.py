@@ -2,9 +2,9 @@
 What AUEOC rewards
 ==================
 
-The area under the equalized odds curve asks, at every threshold, how far apart the true and the false
-positive rates of the groups are: EO = 1 - (difference in TPR + difference in FPR) / 2, averaged over
-thresholds. It is 1 if both groups meet the same error rates everywhere.
+The area under the equalized odds curve asks, at every threshold, how far apart the true and the
+false positive rates of the groups are: EO = 1 - (difference in TPR + difference in FPR) / 2,
+averaged over thresholds. It is 1 if both groups meet the same error rates everywhere.
 
 It says nothing about how *good* these rates are. A model that gives everybody the same probability
 has the best AUEOC there is. That is why it is read together with AUROC, or as their harmonic mean,
