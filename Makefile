@@ -20,7 +20,8 @@ tasks: $(VENV)/.installed-dev
 
 # docs/_build/html, with every example run, warnings as errors, and every page opened in a browser
 docs: $(VENV)/.installed-docs
-	$(BIN)/python -m sphinx -b html -E -W --keep-going -n -q docs docs/_build/html
+	rm -rf docs/_build docs/api docs/gallery docs/concepts
+	$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build/html
 	$(BIN)/python tools/site_check.py --write
 
 lint: $(VENV)/.installed-dev

