@@ -34,6 +34,7 @@ nitpick_ignore_regex = [("py:(class|data|obj|exc)", ".*")]
 myst_enable_extensions = ["deflist", "fieldlist", "substitution"]
 myst_heading_anchors = 4
 
+toc_object_entries = False  # a name is in the list of headings already
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autosummary_generate = False

@@ -129,6 +129,7 @@ def look_at(tab: Any, site: Path, path: str, pictures: Path | None = None) -> Pa
         if excess > 0:
             page.complaints.append(f"is {excess} px too wide at {width} px")
         if pictures is not None:
+            tab.wait_for_timeout(500)  # sidebars slide
             tab.screenshot(path=pictures / f"{path.replace('/', '-')}-{width}.png")
     tab.emulate_media(color_scheme="dark")
     try:

@@ -27,6 +27,7 @@ figure, axes = plt.subplots(1, 3, figsize=(10.5, 2.8), sharex=True)
 for ax, groups in zip(axes, (["sex"], ["site"], ["sex", "site"]), strict=True):
     NoiseRateDisplay.from_labels(y, y_true, groups=people[groups].to_numpy()).plot(ax)
     ax.set_title(" x ".join(groups))
+axes[0].set_xlim(0, 0.45)
 plt.show()
 
 # %%

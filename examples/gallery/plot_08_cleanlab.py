@@ -19,16 +19,17 @@ rng = np.random.default_rng(0)
 n = 3000
 X = rng.normal(size=(n, 4))
 truth = (X[:, 0] + 0.3 * rng.normal(size=n) > 0).astype(int)
+ill = truth == 1
 kinds = {
-    "at random": rng.random(n) < 0.2,
-    "by a rule": X[:, 1] > 0.85,
+    "at random": ill & (rng.random(n) < 0.4),
+    "by a rule": ill & (X[:, 1] > 0.25),
 }
 
 # %%
-# A fifth of the labels is wrong in both tables. Who finds them?
+# A fifth of the labels is wrong in both tables: ill people, labelled as well. Who finds them?
 figure, ax = plt.subplots()
 for i, wrong in enumerate(kinds.values()):
-    y = np.where(wrong, 1 - truth, truth)
+    y = np.where(wrong, 0, truth)
     y_true = np.where(rng.random(n) < 0.1, truth, np.nan)
     p = cross_val_predict(LogisticRegression(), X, y, method="predict_proba")
     quality = get_label_quality_scores(y, p)

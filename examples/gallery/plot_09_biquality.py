@@ -14,7 +14,7 @@ from alignset import NoisyLabelClassifier, auroc
 
 rng = np.random.default_rng(0)
 n = 2500
-X = rng.normal(size=(n, 4))
+X = rng.normal(size=(n, 20))
 truth = (X[:, 0] - 0.6 * X[:, 1] + 0.4 * rng.normal(size=n) > 0).astype(int)
 observed = np.where(X[:, 2] > 0.1, 1 - truth, truth)  # wrong where the third value is high
 sample_quality = (rng.random(n) < 0.06).astype(int)  # 1: trusted

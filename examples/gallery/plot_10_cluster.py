@@ -51,7 +51,8 @@ with LocalCluster(protocol="tcp", host="127.0.0.1", **options) as cluster:
 print(outcome)
 
 # %%
-# A store is a table.
+# A store is a table. Two seeds and three configs of a small network say nothing about who wins;
+# the results pages do.
 found = store.frame()
 figure, ax = plt.subplots()
 for method, part in found.groupby("method"):

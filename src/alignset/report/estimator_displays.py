@@ -5,6 +5,7 @@ No number exists only as pixels: ``.frame`` is what the picture shows.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, Self
 
 import numpy as np
@@ -64,7 +65,7 @@ class AxesDisplay:
 
     def _name_rows(self, ax: Axes, names: list[str]) -> None:
         """Write names beside the vertical axis, the first at the top; a dollar sign is no maths."""
-        ax.set_yticks(range(len(names)), [shorten(name) for name in names])
+        ax.set_yticks(range(len(names)), names)
         for label in ax.get_yticklabels():
             label.set_parse_math(False)
         ax.set_ylim(len(names) - 0.4, -0.6)
@@ -148,7 +149,7 @@ class NoiseRateDisplay(AxesDisplay):
             np.abs([values["rate"] - values["low"], values["high"] - values["rate"]])
         )
         ax.errorbar(values["rate"], at, xerr=reach, fmt="o", color=COLOURS[1], markersize=6)
-        self._name_rows(ax, [str(name) for name in values["group"]])
+        self._name_rows(ax, [shorten(str(name)) for name in values["group"]])
         ax.set_xlim(left=0)
         ax.xaxis.set_major_formatter(PERCENT)
         ax.set(xlabel="observed labels that are wrong")
@@ -198,7 +199,7 @@ class CandidateDisplay(AxesDisplay):
             )  # fmt: skip
         ax.set_title("weight", loc="right", fontsize="small")
         names = values["labels"].astype(str) + " " + values["learner"].astype(str)
-        self._name_rows(ax, names.tolist())
+        self._name_rows(ax, [textwrap.shorten(name, 40, placeholder="…") for name in names])
         ax.set(xlabel=MEASURES[measure])
         return self
 
