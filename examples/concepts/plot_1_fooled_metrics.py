@@ -34,7 +34,7 @@ train, test = np.arange(n) < 3000, np.arange(n) >= 3000
 # by the labels that we have, the first is better. It is not. 300 reviewed rows suffice to say so.
 models = {"learned from\nobserved labels": observed, "learned from\nthe truth": truth}
 reviewed = np.where(test & (rng.random(n) < 0.1), truth, np.nan)
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for i, labels in enumerate(models.values()):
     score = LogisticRegression().fit(X[train], labels[train]).predict_proba(X[test])[:, 1]
     seen, real = auroc(observed[test], score), auroc(truth[test], score)

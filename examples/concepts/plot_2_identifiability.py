@@ -21,7 +21,7 @@ import numpy as np
 ill = np.linspace(0.2, 0.6, 200)
 missed = 1 - 0.2 / ill
 true_ill = 0.35
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 ax.plot(ill, missed, color="black", linewidth=1.5, label="all fit 10 million unreviewed rows")
 rng = np.random.default_rng(0)
 for n, width, colour in ((30, 9, "#a6cee3"), (100, 6, "#1f78b4"), (1000, 3.5, "#d55e00")):

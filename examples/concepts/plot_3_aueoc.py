@@ -34,7 +34,7 @@ scores = {
     "shifted in one group": logistic(2.5 * (2 * truth - 1) + 1.5 * noise + 2 * group),
     "useless for both": logistic(0.1 * noise),
 }
-figure, ax = plt.subplots(figsize=(7, 4))
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 tau = np.linspace(0, 1, 401)
 for name, score in scores.items():
     area, even = auroc(truth, score), aueoc(truth, score, group)

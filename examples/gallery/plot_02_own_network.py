@@ -37,7 +37,7 @@ models = {
     "linear": NoisyLabelClassifier("joint", backbone=lambda d, k: nn.Linear(d, k), **settings),
     "squares": NoisyLabelClassifier("joint", backbone=Squares, **settings),
 }
-figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharey=True, layout="constrained")
 for ax, (name, clf) in zip(axes, models.items(), strict=True):
     clf.fit(X[train], y[train], y_true=y_true[train])
     p = clf.predict_proba(X[~train])[:, 1]

@@ -28,7 +28,7 @@ print(f"{X.nnz} entries, {X.nnz / X.shape[0]:.0f} codes per person, of {n_codes}
 
 # %%
 # The same learner on observed labels alone, and on a model of how they go wrong.
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for method, colour in (("observed_linear", "tab:orange"), ("rates_linear", "tab:blue")):
     clf = NoisyLabelClassifier(method, random_state=0)
     clf.fit(X[train], y[train], y_true=y_true[train], groups=hospital[train])

@@ -22,7 +22,7 @@ truth, y = names[code], names[np.where(mixed, 0, code)]  # COPD is coded as asth
 y_true = np.where(rng.random(1600) < 0.2, truth, None)
 train = np.arange(1600) < 1100
 
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.9), sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.9), sharey=True, layout="constrained")
 for ax, method in zip(axes, ("observed_linear", "rates_linear"), strict=True):
     clf = NoisyLabelClassifier(method, random_state=0)
     clf.fit(X[train], y[train], y_true=y_true[train], groups=night[train])

@@ -23,7 +23,7 @@ wrong = rng.random(n) < np.where(worst, 0.3, 0.05)
 y = np.where(wrong, 1 - truth, truth).astype(int)
 y_true = np.where(rng.random(n) < 0.2, truth, np.nan)
 
-figure, axes = plt.subplots(1, 3, figsize=(10.5, 2.8), sharex=True)
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 2.8), sharex=True, layout="constrained")
 for ax, groups in zip(axes, (["sex"], ["site"], ["sex", "site"]), strict=True):
     NoiseRateDisplay.from_labels(y, y_true, groups=people[groups].to_numpy()).plot(ax)
     ax.set_title(" x ".join(groups))

@@ -41,7 +41,7 @@ real = MetricFrame(
 found = estimate(
     "tpr", score, held["y"], held["reviewed"], groups=held["sex"], threshold=0.3, random_state=0
 )
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for i, group in enumerate(["f", "m"]):
     one = found.by_group[group]
     reach = [[one.estimate - one.low], [one.high - one.estimate]]

@@ -27,7 +27,7 @@ kinds = {
 
 # %%
 # A fifth of the labels is wrong in both tables: ill people, labelled as well. Who finds them?
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for i, wrong in enumerate(kinds.values()):
     y = np.where(wrong, 0, truth)
     y_true = np.where(rng.random(n) < 0.1, truth, np.nan)

@@ -38,7 +38,7 @@ for method, labels in tries.values():
     clf.fit(X[train], labels[train], y_true=y_true[train], review_probability=chance)
     areas.append(auroc(truth[~train], clf.predict_proba(X[~train])[:, 1]))
 
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 ax.barh(range(4), areas, color=["tab:gray", "tab:gray", "tab:orange", "tab:blue"])
 for place, area in enumerate(areas):
     ax.text(area - 0.01, place, f"{area:.3f}", va="center", ha="right", color="white")

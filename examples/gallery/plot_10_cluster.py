@@ -54,7 +54,7 @@ print(outcome)
 # A store is a table. Two seeds and three configs of a small network say nothing about who wins;
 # the results pages do.
 found = store.frame()
-figure, ax = plt.subplots()
+figure, ax = plt.subplots(layout="constrained")
 for method, part in found.groupby("method"):
     mean = part.groupby("x")["auroc"].mean()
     ax.plot(mean.index, mean, marker="o", label=method)

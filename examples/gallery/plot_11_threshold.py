@@ -21,7 +21,7 @@ score = 1 / (1 + np.exp(1.5 - strength * (2 * truth - 0.5) - rng.normal(size=n))
 y = np.where((truth == 1) & (rng.random(n) < 0.2), 0, truth)
 y_true = np.where(rng.random(n) < 0.15, truth, np.nan)
 
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), sharey=True, layout="constrained")
 for ax, per_group in zip(axes, (False, True), strict=True):
     chosen = choose_threshold(
         "tpr", 0.8, score, y, y_true, groups=sex, per_group=per_group, random_state=0
