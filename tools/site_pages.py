@@ -172,14 +172,14 @@ def names_page(names: list[PublicName]) -> str:
 
 def commands_page() -> str:
     """Return what ``alignset COMMAND --help`` says, for every command."""
-    context = click.Context(cli, info_name="alignset", terminal_width=78)
+    context = click.Context(cli, info_name="alignset", terminal_width=72)
     parts = ["# Command line\n\nWhat `alignset COMMAND --help` prints.\n"]
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None
         parts.append(_help(command, click.Context(command, info_name=name, parent=context)))
         if isinstance(command, click.Group):
-            inner = click.Context(command, info_name=name, parent=context, terminal_width=78)
+            inner = click.Context(command, info_name=name, parent=context, terminal_width=72)
             for below in command.list_commands(inner):
                 one = command.get_command(inner, below)
                 assert one is not None
@@ -188,7 +188,7 @@ def commands_page() -> str:
 
 
 def _help(command: click.Command, context: click.Context, level: str = "##") -> str:
-    context.terminal_width = context.max_content_width = 78
+    context.terminal_width = context.max_content_width = 72
     return f"{level} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
 
 

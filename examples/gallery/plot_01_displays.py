@@ -30,7 +30,8 @@ clf.fit(X[train], y[train], y_true=y_true[train], groups=sex[train])
 # %%
 # How often is the label wrong, for whom? With the labels that it was fitted to, rates have
 # intervals.
-NoiseRateDisplay.from_estimator(clf, y[train], y_true[train], groups=sex[train]).plot()
+rates = NoiseRateDisplay.from_estimator(clf, y[train], y_true[train], groups=sex[train]).plot()
+rates.frame.round(3)
 
 # %%
 # What is the model made of?
@@ -40,4 +41,6 @@ shown.frame.round(3)
 # %%
 # Do its probabilities keep what they promise, in each group? On rows that it did not see, of which
 # the reviewed ones count.
-CalibrationByGroupDisplay.from_estimator(clf, X[~train], y_true[~train], groups=sex[~train]).plot()
+kept = CalibrationByGroupDisplay.from_estimator(
+    clf, X[~train], y_true[~train], groups=sex[~train]
+).plot()

@@ -59,6 +59,7 @@ def test_axes_that_are_given_are_drawn_on(clf, rows, ax):
     shown = CandidateDisplay.from_estimator(clf).plot(ax)
     assert shown.ax_ is ax
     assert shown.figure_ is ax.figure
+    assert repr(shown) == "CandidateDisplay of 3 rows; see .frame"
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names == ["observed linear", "both linear", "blend all"]
     pd.testing.assert_frame_equal(shown.frame, clf.candidates_.frame)

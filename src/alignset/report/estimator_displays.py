@@ -53,6 +53,9 @@ class AxesDisplay:
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {len(self.frame)} rows; see .frame"
+
     def _start(self, ax: Axes | None, height: float) -> Axes:
         """Return axes to draw on: those given, or a new figure that notebooks show."""
         if ax is None:
