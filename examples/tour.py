@@ -32,10 +32,10 @@ def nhanes_is_there() -> bool:
 
 def show(manifest: dict, console: Console) -> None:
     table = RichTable(title="Held-out reviewed rows: estimate and 95 % interval")
-    for column in ("model", "AUROC", "AUEOC", "harmonic mean"):
+    for column in ("model", "log loss", "AUROC", "AUEOC"):
         table.add_column(column, justify="left" if column == "model" else "right")
     for name, scores in manifest["comparison"]["scores"].items():
-        cells = [scores[k] for k in ("auroc", "aueoc", "hm")]
+        cells = [scores[k] for k in ("log_loss", "auroc", "aueoc")]
         table.add_row(
             name, *(f"{c['estimate']:.3f} ({c['low']:.3f} to {c['high']:.3f})" for c in cells)
         )

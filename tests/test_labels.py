@@ -236,7 +236,8 @@ def test_labels_and_groups_of_a_table_are_named_by_their_column():
                  "booleans or all whole numbers."):  # fmt: skip
         encode_labels([0.5, 1.0], column="told")
     with refuses("column 'told' is missing in 1 of 2 rows, first in data row 2; every row needs an "
-                 "observed label, so drop those rows."):  # fmt: skip
+                 "observed label, so drop those rows, or "
+                 "pass --keep-na told if the words None or NA in it are labels."):  # fmt: skip
         encode_labels(["a", None], column="told")
     with refuses("column 'old' is missing in 1 of 2 rows, first in data row 2; give those rows a "
                  "group of their own, such as 'unknown', or drop them."):  # fmt: skip

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
 
 import pytest
+import tour
 import tutorial
+from rich.console import Console
 
 from alignset.cli import main
 from alignset.data import cache
@@ -55,7 +59,19 @@ def test_every_command_of_the_path_is_in_the_tutorial():
     code = "".join(
         step.code for step in tutorial.read_steps(tutorial.PAGE.read_text(encoding="utf-8"))
     )
-    for command in ("plan", "sample", "join", "fit", "audit", "predict", "report"):
+    for command in (
+        "plan",
+        "sample",
+        "review",
+        "join",
+        "disputes",
+        "fit",
+        "threshold",
+        "report",
+        "predict",
+        "monitor",
+        "audit",
+    ):
         assert f"alignset {command} " in code
 
 
@@ -81,6 +97,13 @@ def test_the_tutorial_runs_and_prints_tables_of_the_same_shape(nhanes, tmp_path,
         if step.printed is not None:
             assert shape(outcome.printed) == shape(step.printed), step.code
     assert (tmp_path / "report.html").stat().st_size > 0
+    # what `make demo` shows of it
+    manifest = json.loads((tmp_path / "model" / "manifest.json").read_text())
+    console = Console(record=True, width=120, file=io.StringIO())
+    tour.show(manifest, console)
+    assert "both_trees" in console.export_text()
+    tour.draw(manifest["noise_rates"], tmp_path / "demo.png")
+    assert (tmp_path / "demo.png").stat().st_size > 0
 
 
 def test_a_data_set_without_observed_labels_is_not_written(tmp_path, capsys):

@@ -107,8 +107,11 @@ def judge(case: Case, code: int, out: str, err: str) -> str | None:
         return "traceback"
     if "\x1b" in out + err or "\x07" in out + err:
         return "an escape code reached the terminal"
-    if code == 1 and len(err.strip().splitlines()) != 1:
-        return f"{len(err.splitlines())} lines of error"
+    lines = err.strip().splitlines()
+    # rows of a sheet are listed, 20 at most
+    most = 22 if lines and lines[0].endswith(" rows cannot be joined:") else 1
+    if code == 1 and not 1 <= len(lines) <= most:
+        return f"{len(lines)} lines of error"
     if code == 0 and case.check is not None:
         try:
             return case.check()
@@ -151,7 +154,8 @@ def page(found: Found, seconds: float) -> str:
         "or option made to break a command. It may succeed or be refused in one line. *Faults*",
         "are tracebacks and exit code 70, *crashes* end by a signal, *slow* is over 10 s of CPU,",
         "*wrong* is a result that breaks the rule stated with the case (a review on another row, a",
-        "row lost, an id changed), an escape code on the terminal, or an error of several lines.",
+        "row lost, an id changed), an escape code on the terminal, or an error of several lines",
+        "that is not the list of a sheet's rows.",
         "",
         "| area | " + " | ".join(KINDS) + " |",
         "|---|" + "---:|" * len(KINDS),

@@ -43,6 +43,10 @@ class FewReviewedWarning(UserWarning):
     """Hardly any reviewed row turned out to be of some class."""
 
 
+class UnreadCellsWarning(UserWarning):
+    """Cells of a column of dates or numbers are neither, and count as missing."""
+
+
 class LabelSwitchWarning(UserWarning):
     """Held-out reviewed rows show that the model takes one class for another in some group."""
 
@@ -104,7 +108,9 @@ def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> E
     seen = _present(y, missing, name)
     _kind(seen, name)
     advice = "every row needs an observed label, so drop those rows"
-    hint = " (unreviewed rows are marked in y_true)" if column is None else ""
+    hint = " (unreviewed rows are marked in y_true)"
+    if column is not None:
+        hint = f", or pass --keep-na {column} if the words None or NA in it are labels"
     check_complete(missing, "y", advice + hint, column=column)
     n = len(seen)
     unreviewed = np.ones(n, dtype=bool) if y_true is None else is_missing(y_true)
@@ -121,6 +127,62 @@ def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> E
     y_codes = np.full(n, UNREVIEWED, dtype=np.int64)
     y_codes[~unreviewed.reshape(-1)] = codes[n:]
     return EncodedLabels(classes, codes[:n], y_codes)
+
+
+def encode_shares(y: Any, shares: Any) -> tuple[EncodedLabels, NDArray[np.float64]]:
+    """Encode observed labels (n,) and probabilities of true classes (n, K), NaN if not reviewed.
+
+    A DataFrame's columns name the classes; an array has one column per observed class, in sorted
+    order. The true label of the result is the most probable class.
+
+    Examples
+    --------
+    >>> nan = float("nan")
+    >>> labels, shares = encode_shares(["no", "yes"], [[0.1, 0.9], [nan, nan]])
+    >>> labels.y_true, shares[0]
+    (array([ 1, -1]), array([0.1, 0.9]))
+    """
+    given = np.array(shares, dtype=np.float64)
+    labels = encode_labels(y)
+    if given.shape[0] != len(labels.y_seen):
+        raise ValueError(
+            f"y_true has {given.shape[0]} rows but X has {len(labels.y_seen)}; pass one per row, "
+            "with NaN where the row was not reviewed."
+        )
+    if hasattr(shares, "columns"):
+        labels, given = _named_shares(y, list(shares.columns), given)
+    if given.shape[1] != len(labels.classes):
+        raise ValueError(
+            f"y_true has {given.shape[1]} columns but y has {len(labels.classes)} classes; pass "
+            "one column per class in sorted order, or a DataFrame whose columns are the classes."
+        )
+    known = ~np.isnan(given).all(axis=1)
+    bad = known & ~((given >= 0).all(axis=1) & (np.abs(given.sum(axis=1) - 1) < 1e-6))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"y_true holds {given[row].tolist()} in row {row}; probabilities of classes must not "
+            "be negative and must add up to 1, or all be NaN where the row was not reviewed."
+        )
+    best = np.where(known, np.nan_to_num(given).argmax(axis=1), UNREVIEWED)
+    return EncodedLabels(labels.classes, labels.y_seen, best), given
+
+
+def _named_shares(
+    y: Any, names: list[Any], given: NDArray[np.float64]
+) -> tuple[EncodedLabels, NDArray[np.float64]]:
+    """Put columns that name classes into sorted order; classes without a column have share 0."""
+    n = len(given)
+    # every class occurs once among the first "true labels", so that all of them are encoded
+    rows = np.full(max(n, len(names)), None, dtype=object)
+    rows[: len(names)] = names
+    if n < len(names):
+        raise ValueError(f"y_true has {len(names)} classes but only {n} rows; pass more rows.")
+    labels = encode_labels(y, rows[:n])
+    found = np.zeros((n, len(labels.classes)))
+    found[:, labels.y_true[: len(names)]] = given
+    found[np.isnan(given).all(axis=1)] = np.nan
+    return labels, found
 
 
 def encode_known(y: Any, classes: Any, *, column: str | None = None, gaps: bool = False) -> Codes:

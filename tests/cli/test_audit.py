@@ -78,11 +78,12 @@ def test_audit_tells_how_good_a_score_is_and_what_the_review_is_worth(
     assert (code, err) == (0, "")
     heads = [line.split() for line in out.splitlines() if line.startswith("measure")]
     assert heads == [["measure", "group", "estimate", "from", "to", "reviewed", "worth"]]
-    for name in ("prevalence", "auroc", "tpr", "fpr", "ppv", "npv"):
-        assert len([line for line in out.splitlines() if line.split()[:1] == [name]]) == 3
+    for name in ("prevalence of '", "auroc ", "tpr ", "fpr ", "ppv ", "npv "):
+        lines = [line for line in out.splitlines() if line.startswith(name)]
+        assert len([line for line in lines if " minus " not in line]) == 3
     assert "tpr, f minus m" in out  # the larger group is what others are compared with
     assert re.search(
-        r"^reviewed \d+, worth \d+ for prevalence, \d+ for auroc, \d+ for tpr", out, re.M
+        r"^reviewed \d+, worth \d+ for prevalence of '\w+', \d+ for auroc, \d+ for tpr", out, re.M
     )
     assert "not corrected for their number" in out
     told = json.loads(run(capsys, *argv, "--json")[1])["measures"]
@@ -116,7 +117,8 @@ def test_ranked_rows_and_the_next_sheet_are_written(capsys, tmp_path, folder, ta
     code, out, _ = run(capsys, "audit", folder, table, "-o", ranked, *argv)
     assert code == 0
     assert f"{ranked}: 400 rows, the most doubtful first" in out
-    assert f"{sheet}: 12 rows to review, wave 2" in out
+    assert f"{sheet}: 12 rows to review\n" in out
+    assert "not for reviewers: wave 2, selection" in out
     rows = pd.read_csv(ranked)
     assert rows["confidence"].is_monotonic_increasing
     assert set(rows["pid"]) == set(frame["pid"])

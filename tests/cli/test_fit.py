@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from functools import partial
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,8 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
         capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK, "--seed", "3"
     )
     assert (code, err) == (0, "")
-    lines = out.splitlines()
+    first, *lines = out.splitlines()
+    assert first == "columns: 2 numbers, 1 category; 1 left out; `--dry-run` lists them"
     assert lines[0] == "150 rows, 60 reviewed; 3 features, 2 classes, 2 groups"
     assert lines[1].startswith("note: 'person' is different in every row, like an identifier,")
     # networks of three epochs may be off in a group, and fit then says that it recalibrates it
@@ -71,9 +73,13 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     assert lines[6].split()[:4] == ["held", "out", "log", "loss"]
     assert "found at 0.5 (95 %)" in lines[6]
     assert [line.split()[0] for line in lines[7:14]] == ["joint", *PLAIN]
-    assert lines[-1] == f"model: {tmp_path / 'm'}"
+    assert lines[-2:] == [
+        f"model: {tmp_path / 'm'}", f"next: alignset report {tmp_path / 'm'} -o report.html"
+    ]  # fmt: skip
     model = load_model(tmp_path / "m")
-    assert model.manifest["comparison"]["sentence"] == lines[-2]
+    assert model.manifest["comparison"]["sentence"] == lines[-6]
+    for line, part in zip(lines[-5:-2], ("conclusion", "evidence", "caveat"), strict=True):
+        assert line == f"{part}: {model.manifest['advice'][part]}"
     assert model.manifest["seed"] == 3
     assert model.manifest["data"]["rows"] == 150
     assert model.manifest["command"].startswith("alignset fit t.csv --label told ")
@@ -96,9 +102,10 @@ def test_fit_writes_a_model_folder_and_says_which_model_to_use(tmp_path, capsys)
     assert manifest["comparison"]["threshold"] == 0.3
 
 
-def test_by_default_it_blends_and_says_what_the_blend_is_made_of(tmp_path, capsys):
+def test_a_blend_says_what_it_is_made_of(tmp_path, capsys):
     frame = write_table(tmp_path / "t.csv")
-    code, out, err = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *FEW)
+    told = [*arguments(tmp_path / "t.csv", tmp_path / "m"), *FEW, "--method", "blend"]
+    code, out, err = run(capsys, *told)
     assert (code, err) == (0, "")
     lines = out.splitlines()
     (at,) = [i for i, line in enumerate(lines) if line.split() == CANDIDATES]
@@ -113,7 +120,35 @@ def test_by_default_it_blends_and_says_what_the_blend_is_made_of(tmp_path, capsy
     assert lines[at - 1].split()[0] == "m"  # the noise rates come first
     assert "--method blend" in manifest["command"]
     assert load_model(tmp_path / "m").predict_proba(frame).shape == (150, 2)
-    assert lines[-2].startswith(("Keep Blend: on 60 held-out", "Use "))
+    assert lines[-6].startswith(("Keep Blend: on 60 held-out", "Use "))
+
+
+def test_by_default_it_fits_what_it_recommends_and_never_says_two_things(tmp_path, capsys):
+    write_table(tmp_path / "t.csv")
+    code, out, err = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *FEW)
+    assert (code, err) == (0, "")
+    manifest = load_model(tmp_path / "m").manifest
+    assert "--method auto" in manifest["command"]
+    assert manifest["method"] == manifest["comparison"]["recommended"]
+    assert "instead" not in out
+    assert "\nKeep " in out
+    code, said, err = run(capsys, "report", tmp_path / "m", "-o", tmp_path / "r.html")
+    assert (code, err) == (0, "")
+    page = unescape((tmp_path / "r.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
+    assert page.count(manifest["comparison"]["sentence"]) == 2
+    assert manifest["advice"]["conclusion"] in page
+    assert f"conclusion: {manifest['advice']['conclusion']}" in said
+    assert f"conclusion: {manifest['advice']['conclusion']}" in out
+    assert not re.search(r"Use [\w ]+ instead|not firm", page)
+
+
+def test_with_too_few_reviewed_rows_auto_is_the_blend_and_says_so(tmp_path, capsys):
+    write_table(tmp_path / "t.csv", reviewed=12)
+    code, out, _ = run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *FEW)
+    assert code == 0
+    assert load_model(tmp_path / "m").manifest["method"] == "blend"
+    assert "note: nothing was compared, so --method auto fitted the blend." in out
+    assert "conclusion: Do not use it yet except to choose labels to review: only 12 rows" in out
 
 
 CANDIDATES = ["labels", "learner", "weight", "log", "loss", "AUROC"]
@@ -134,7 +169,7 @@ def test_a_group_that_nobody_reviewed_has_no_rate(tmp_path, capsys):
     [
         (["--label", "tld"], "the table has no column 'tld'; did you mean 'told'?"),
         (["--method", "magic"], "no method 'magic'; there are blend, alignment, "),
-        (["--group", "z"], "make 150 groups, more than 50"),
+        (["--group", "z"], "column 'z' holds 150 different numbers, too many to be groups"),
         (["--device", "cuda"], "there is no CUDA device; pass --device cpu."),
         (["--ignore", "nix"], "the table has no column 'nix'"),
         (["--id", "told"], "column 'told' is given as label and as id"),
@@ -212,6 +247,7 @@ def test_ctrl_c_leaves_nothing(tmp_path):
         [sys.executable, "-c", PROGRAM, *argv, *QUICK, "--configs", "2"],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
+    assert job.stdout.readline().startswith("columns: ")
     assert job.stdout.readline() == "training\n"
     job.send_signal(signal.SIGINT)
     out, err = job.communicate(timeout=300)
@@ -263,7 +299,10 @@ def test_names_and_dates_of_single_people_are_in_no_file(tmp_path, capsys):
     frame.loc[5, "born"] = "1903-07-21"
     frame.to_csv(tmp_path / "t.csv", index=False)
     told = arguments(tmp_path / "t.csv", tmp_path / "m")
-    code, _, err = run(capsys, *told, *FEW, "--method", "observed_linear")
+    quick = (*told, *FEW, "--method", "observed_linear")
+    code, _, err = run(capsys, *quick)
+    assert (code, err.startswith("error: text has too many values")) == (1, True)
+    code, _, err = run(capsys, *quick, "--text", "levels")
     assert (code, err) == (0, "")
     code, _, err = run(capsys, "export", tmp_path / "m", "--onnx", tmp_path / "m" / "m.onnx")
     assert (code, err) == (0, "")

@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,8 @@ def test_the_expected_half_width_is_said_as_such_and_takes_fewer_rows(capsys, ta
     surer = json.loads(run(capsys, *argv, "--assurance", "0.99", "--json")[1])
     assert hoped["total"] < sure["total"] < surer["total"]
     assert (sure["assurance"], hoped["assurance"]) == (0.9, None)
-    assert "(95% intervals, expected)" in run(capsys, *argv, "--expected")[1]
+    said = run(capsys, *argv, "--expected")[1]
+    assert "(95% intervals, expected: about half of all reviews keep it)" in " ".join(said.split())
 
 
 @pytest.fixture
@@ -157,3 +159,42 @@ def test_a_missing_file_is_told(capsys, tmp_path):
     code, _, err = run(capsys, "plan", tmp_path / "none.csv", "--label", "obs")
     assert code == 1
     assert "there is no file" in err
+
+
+def test_blanks_are_made_up_for_and_paid_for(capsys, table):
+    argv = ["plan", table, "--label", "obs", "--precision", "0.1"]
+    plain = json.loads(run(capsys, *argv, "--json")[1])
+    assert plain["to_send"] == plain["total"]
+    assert plain["cost"] is None
+    more = ["--nonresponse", "0.2", "--cost", "2.5"]
+    sent = json.loads(run(capsys, *argv, *more, "--json")[1])
+    assert sent["total"] == plain["total"]
+    # each cell is rounded up by itself
+    assert 0 <= sent["to_send"] - sent["total"] / 0.8 < 1 + len(sent["cells"])
+    assert sent["cost"] == 2.5 * sent["to_send"]
+    out = run(capsys, *argv, *more)[1]
+    assert f"Send out {sent['to_send']} rows: 20% are expected" in " ".join(out.split())
+    assert "at 2.5 each" in out
+
+
+@pytest.mark.parametrize(("option", "value"), [("--nonresponse", "1"), ("--cost", "-1")])
+def test_impossible_outlays_are_refused(capsys, table, option, value):
+    code, _, err = run(capsys, "plan", table, "--label", "obs", option, value)
+    assert code == 1
+    assert value in err
+
+
+def test_it_ends_with_the_command_that_draws_the_rows(capsys, tmp_path):
+    rows = {"told": ["no", "yes"] * 200, "sex": ["f", "f", "m", "m"] * 100}
+    path = tmp_path / "my table.csv"
+    pd.DataFrame({**rows, "risk": np.linspace(0, 1, 400)}).to_csv(path, index=False)
+    told = ["plan", path, "--label", "told", "--group", "sex", "--precision", "0.1"]
+    more = ["--measure", "tpr", "--score", "risk", "--threshold", "0.5", "--precision", "0.2"]
+    for given in (told, [*told, *more]):
+        assert main([str(word) for word in given]) == 0
+        line = capsys.readouterr().out.splitlines()[-1]
+        start, *words = shlex.split(line.removeprefix("next: "))
+        assert (start, words[0]) == ("alignset", "sample")
+        place = ["-o", str(tmp_path / f"sheet{len(given)}.csv")]
+        assert main([*words[: words.index("-o")], *place]) == 0
+        capsys.readouterr()

@@ -1,5 +1,7 @@
 import re
 import shutil
+from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -75,7 +77,10 @@ def test_a_model_and_its_table_become_one_file_and_the_same_bytes_again(
 ):
     out, again = tmp_path / "report.html", tmp_path / "again.html"
     code, said, err = run(capsys, folder, "--table", table, "-o", out)
-    assert (code, said, err) == (0, f"{out}: 9 sections, 11 figures\n", "")
+    assert (code, err) == (0, "")
+    lines = said.splitlines()
+    assert lines[0] == f"{out}: 10 sections, 11 figures"
+    assert lines[1].startswith("conclusion: ")
     assert run(capsys, folder, "--table", table, "-o", again)[0] == 0
     assert out.read_bytes() == again.read_bytes()
     html = out.read_text(encoding="utf-8")
@@ -102,6 +107,44 @@ def test_rows_show_id_label_and_confidence_and_nothing_else_unless_asked(
     assert len(rows) == 3
     towns = frame.set_index("pid").loc[ids[:3], "town"].tolist()
     assert [re.findall(r">([^<]*)</td>", row)[3] for row in rows] == towns
+
+
+def test_title_owner_and_use_are_said_and_escaped(tmp_path, folder, table, capsys):
+    out = tmp_path / "report.html"
+    said = ("--title", f"On {NASTY}", "--owner", NASTY, "--intended-use", "To call back.")
+    code, _, err = run(capsys, folder, "-o", out, *said)
+    assert (code, err) == (0, "")
+    html = out.read_text(encoding="utf-8")
+    assert "<b>m</b>" not in html
+    assert "<h1>On &lt;b&gt;m&lt;/b&gt; &amp; co</h1>" in html
+    assert "<dd>To call back.</dd>" in html
+    code, _, err = run(capsys, table, "--title", "x", "-o", tmp_path / "no.html")
+    assert (code, "need a model folder" in err) == (2, True)
+
+
+def test_ages_have_no_decimals(tmp_path, folder, frame, capsys):
+    path, out = tmp_path / "ages.csv", tmp_path / "report.html"
+    ages = pd.Series(np.arange(len(frame)) % 60 + 20.0).mask(np.arange(len(frame)) % 40 == 1)
+    frame.assign(age=ages).to_csv(path, index=False)
+    assert run(capsys, folder, "--table", path, "--show", "age", "-o", out)[0] == 0
+    _, rows = doubtful(out.read_text(encoding="utf-8"))
+    shown = [re.findall(r">([^<]*)</td>", row)[3] for row in rows]
+    assert all(re.fullmatch(r"\d\d|\N{EN DASH}", text) for text in shown)
+
+
+def test_a_folder_of_an_older_version_is_judged_by_todays_rule(tmp_path, folder, capsys):
+    model = load_model(folder)
+    old = {k: v for k, v in model.manifest["comparison"].items() if k != "base"}
+    old |= {"sentence": "Keep something else.", "recommended": "none"}
+    about = {k: v for k, v in model.manifest.items() if k not in ("advice", "asked")}
+    save_model(replace(model, manifest={**about, "comparison": old}), tmp_path / "old")
+    outs = [tmp_path / "old.html", tmp_path / "new.html"]
+    for place, out in zip((tmp_path / "old", folder), outs, strict=True):
+        assert run(capsys, place, "-o", out)[0] == 0
+    html = unescape(outs[0].read_text(encoding="utf-8")).replace("\u00a0", " ")
+    assert "Keep something else." not in html
+    assert model.manifest["comparison"]["sentence"] in html
+    assert model.manifest["advice"]["conclusion"] in html
 
 
 def test_a_model_alone_is_reported_from_what_its_folder_holds(tmp_path, folder, capsys):
@@ -135,7 +178,11 @@ def test_a_folder_without_an_evaluation_is_reported_too(tmp_path, capsys):
     out = tmp_path / "report.html"
     code, said, err = run(capsys, tmp_path / "model", "-o", out)
     assert (code, err) == (0, "")
-    assert said == f"{out}: 9 sections, 1 figures\n"
+    assert said.splitlines() == [
+        f"{out}: 10 sections, 1 figures",
+        "conclusion: Do not use it yet except to choose labels to review: it was not compared with "
+        "other models when it was fitted.",
+    ]
     table = tmp_path / "t.csv"
     table.write_text("a,b\n1,2\n", encoding="utf-8")
     code, _, err = run(capsys, tmp_path / "model", "--table", table, "-o", out)

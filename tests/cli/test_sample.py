@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from alignset.cli import main
+from alignset.review.sidecar import read_sheet_design
 
 
 def run(capsys, *argv):
@@ -26,16 +27,24 @@ def test_from_sheet_to_reviewed_table(capsys, tmp_path, table):
     argv = ["--label", "obs", "--group", "sex", "--id", "pid", "--show", "age", "-o", sheet]
     code, said, err = run(capsys, "sample", table, "--n", 20, *argv)
     assert (code, err) == (0, "")
-    assert said == f"{sheet}: 20 rows to review, wave 1, selection probabilities 0.2 to 0.2\n"
+    assert said.splitlines() == [
+        f"{sheet}: 20 rows to review",
+        f"{tmp_path / 'sheet.design.json'}: how they were drawn, not for reviewers: wave 1, "
+        "selection probabilities 0.2 to 0.2",
+        f"next: alignset review {sheet}",
+    ]
     rows = pd.read_csv(sheet, dtype=str, keep_default_na=False)
-    assert rows.columns.tolist() == ["pid", "stratum", "wave", "probability", "age", "reviewed"]
+    assert rows.columns.tolist() == ["pid", "age", "reviewed"]
     rows["reviewed"] = ["yes"] * 8 + ["no"] * 9 + ["cannot tell"] * 2 + [""]
     rows.to_csv(sheet, index=False)
     code, said, _ = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)
     assert code == 0
-    assert said == (
-        f"{out}: 17 rows reviewed, 2 where the reviewer could not tell, 1 without an answer\n"
-    )
+    assert said.splitlines() == [
+        f"{out}: 17 rows reviewed, 2 where the reviewer could not tell, 1 without an answer",
+        f"{tmp_path / 'reviewed.answers.csv'}: 19 answers, 19 of them new, by sheet",
+        f"next: alignset fit {out} --label obs --truth reviewed --group sex --id pid "
+        "--probability probability --out model",
+    ]
     joined = pd.read_csv(out).set_index("pid")
     assert joined["reviewed"].notna().sum() == 17
     assert joined["probability"].notna().sum() == 20
@@ -48,7 +57,7 @@ def test_label_studio_tasks_come_with_their_interface(capsys, tmp_path, table):
     argv = ["--label", "obs", "-o", sheet, "--label-studio", tasks]
     code, said, _ = run(capsys, "sample", table, "--n", 5, *argv)
     assert code == 0
-    assert said.endswith("</View>\n")
+    assert "</View>\nnext: alignset review" in said
     assert len(json.loads(tasks.read_text())) == 5
 
 
@@ -94,7 +103,7 @@ def test_mistakes_leave_no_file(capsys, tmp_path, table, argv, said):
 def test_a_sheet_has_to_be_text(capsys, tmp_path, table):
     code, _, err = run(capsys, "sample", table, "--n", 5, "-o", tmp_path / "s.parquet")
     assert code == 1
-    assert err == "error: s.parquet must end in .csv or .tsv, which reviewers can fill in.\n"
+    assert err == "error: s.parquet must end in .csv, .tsv or .xlsx, which reviewers can fill in.\n"
 
 
 def test_an_unknown_answer_leaves_no_table(capsys, tmp_path, table):
@@ -104,7 +113,7 @@ def test_an_unknown_answer_leaves_no_table(capsys, tmp_path, table):
     rows.assign(reviewed="maybe").to_csv(sheet, index=False)
     code, _, err = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)
     assert code == 1
-    assert "was reviewed as 'maybe'; answer 'no', 'yes' or 'cannot tell', or leave it empty." in err
+    assert err.count("'maybe' is no answer; write 'no', 'yes' or 'cannot tell', or leave it") == 5
     assert not out.exists()
     out.write_text("mine")
     code, _, err = run(capsys, "join", sheet, table, "--label", "obs", "-o", out)
@@ -121,10 +130,10 @@ def test_a_measure_shares_rows_out_by_what_they_can_tell(capsys, tmp_path):
     code, said, err = run(capsys, *argv, *aim, "--group", "sex", "--guess", "0=0.02", "--guess",
                           "1=0.3")  # fmt: skip
     assert (code, err) == (0, "")
-    assert "150 rows to review, wave 1" in said
-    rows = pd.read_csv(sheet)
+    assert "150 rows to review" in said
+    rows = read_sheet_design(tmp_path / "sheet.design.json").rows.astype({"id": int})
     assert rows["probability"].nunique() > 4
-    seen = frame["obs"][rows["row"]]
+    seen = frame["obs"][rows["id"]]
     assert seen.mean() > frame["obs"].mean() + 0.05  # a yes is wrong more often
     code, _, err = run(capsys, *argv, "--score", "risk")
     assert code == 2

@@ -12,6 +12,7 @@ from alignset.fitting.compare import compare
 from alignset.fitting.held_out import Settings
 from alignset.fitting.judge import Judge
 from alignset.fitting.plain import PLAIN
+from alignset.fitting.tipping import tipping
 from alignset.model.evaluation import Evaluation, keep_evaluation, small_groups
 from alignset.tables.targets import read_targets
 
@@ -81,6 +82,35 @@ def test_where_nothing_is_decided_the_method_is_kept_and_the_sentence_says_level
     assert f"difference {difference.estimate:+.3f}, 95 % interval {difference.low:+.3f} to " in (
         found.sentence
     )
+
+
+@pytest.mark.parametrize("asked", ["blend", "observed_linear", "reviewed_linear", "both_linear"])
+def test_the_recommendation_does_not_depend_on_which_model_the_folder_holds(asked):
+    odds = (about(0.1), about(1.0), about(1.5), about(0.6))
+    found = replace(made(*odds), asked=asked)
+    told_ = told(found)
+    assert (told_.recommended, told_.base, told_.asked) == ("reviewed_linear", "blend", asked)
+    start = "Keep Linear on reviewed" if asked == "reviewed_linear" else "Use Linear on reviewed"
+    assert told_.sentence.startswith(start)
+    assert tipping(found, random_state=0).corrected == told_.recommended
+
+
+def test_auto_holds_what_is_recommended():
+    found = compare(made(about(0.3), about(1.5), about(0.2)), settings=SETTINGS, auto=True)
+    assert found.asked == found.recommended == "observed_linear"
+    assert found.sentence.startswith(
+        "Keep Linear on observed labels: on 400 held-out reviewed rows Blend is behind it in log "
+        "loss ("
+    )
+    assert "instead" not in found.sentence
+
+
+def test_without_the_blend_the_sentence_says_that_it_was_not_compared():
+    full = made(about(0.1), about(1.0), about(1.5))
+    plain = {name: score for name, score in full.scores.items() if name != "blend"}
+    found = told(replace(full, scores=plain, asked="observed_linear"))
+    assert found.base == "observed_linear"
+    assert found.sentence.endswith(" The blend was not among them; --method auto compares it, too.")
 
 
 def test_better_probabilities_alone_are_enough():

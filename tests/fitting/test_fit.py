@@ -262,7 +262,8 @@ def test_labels_that_cannot_be_learned_from_are_refused():
     )
     assert refused(frame.assign(told=frame["told"].where(frame.index != 6))) == (
         "column 'told' is missing in 1 of 240 rows, first in data row 7; every row needs an "
-        "observed label, so drop those rows."
+        "observed label, so drop those rows, or pass --keep-na told if the words None or NA in it "
+        "are labels."
     )
     assert refused(frame.assign(told=np.arange(240) // 2)) == (
         "column 'told' has 120 different values; a label can have at most 20 classes."
@@ -305,7 +306,8 @@ def test_groups_that_cannot_be_used_are_refused():
     frame = table()
     frame["age"] = np.arange(240) % 70
     assert refused(frame, groups=["age"]) == (
-        "'age' make 70 groups, more than 50; group values into ranges or leave out a group column."
+        "column 'age' holds 70 different numbers, too many to be groups; make ranges of them with "
+        "--bin age=15,30,49, or pass --bin age=each if each number names a group, such as a site."
     )
 
 

@@ -254,10 +254,10 @@ def test_a_changed_manifest_is_refused(copy):
 
 
 def test_a_newer_folder_is_refused(copy):
-    change(copy, schema=5, versions={"alignset": "9.0"})
+    change(copy, schema=6, versions={"alignset": "9.0"})
     assert refused(copy) == (
-        f"{copy} cannot be loaded: it has schema 5, written by alignset 9.0, and this alignset "
-        f"({alignset.__version__}) reads up to 4; upgrade alignset."
+        f"{copy} cannot be loaded: it has schema 6, written by alignset 9.0, and this alignset "
+        f"({alignset.__version__}) reads up to 5; upgrade alignset."
     )
 
 

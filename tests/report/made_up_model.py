@@ -3,6 +3,7 @@
 import pandas as pd
 from fitting.kept import kept
 
+from alignset.fitting.advice import advise, gather_evidence
 from alignset.fitting.tipping import level_rates, tipping
 from alignset.model.decisions import at_threshold, decision_curve
 from alignset.model.measures import calibration_curves, measure, odds_curves, roc_curves
@@ -30,12 +31,15 @@ def manifest(groups):
             "differences": {"standard": {m: interval(0.1) for m in scores}},
             "asked": "alignment",
             "recommended": "alignment",
+            "base": "alignment",
             "sentence": "Keep it.",
             "groups_left_out": ["tiny"],
             "sought": "yes",
             "threshold": 0.4,
         },
         "notes": ["'pid' was left out."],
+        "held_out": "rows at random",
+        "judged_by": [],
         "versions": {"alignset": "0.1.0"},
         "created": "2026-01-01T00:00:00+00:00",
         "groups": list(groups),
@@ -51,8 +55,7 @@ def measured(groups=("f", "m"), **options):
     tips = tipping(found, n_boot=20, random_state=0)
     return Measured(
         len(found), found.by_design, "yes", measure(found, n_boot=20, random_state=0),
-        roc_curves(found), odds_curves(found), calibration_curves(found), tips.corrected,
-        tips.groups,
+        roc_curves(found), odds_curves(found), calibration_curves(found), tips.groups,
     )  # fmt: skip
 
 
@@ -89,6 +92,7 @@ def facts(groups=("f", NASTY), **changes):
         "weighted": True,
         "level": level_rates(known),
         "titles": {"alignment": "Alignment", "standard": "Standard"},
+        "advice": advise(gather_evidence(kept(groups=groups), "alignment", ["tiny"], n_boot=20)),
         "measured": measured(groups),
         "decisions": decisions(groups),
         "verdict": ReviewVerdict(

@@ -7,11 +7,15 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
+from fitting.kept import kept
 from report.browser import chromium
 from report.made_up_model import NASTY, decisions, facts, interval, manifest, measured, rates
 
 from alignset.evaluate import ThresholdChoice
+from alignset.fitting.advice import advise, gather_evidence
 from alignset.report.model_page import model_page
+from alignset.report.page import Fold, Gallery
+from alignset.review.verdict import ReviewVerdict
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +25,14 @@ def html():
 
 def test_every_question_has_its_section():
     assert [section.title for section in model_page(facts()).sections] == [
-        "At a glance",
-        "What was learned about the labels",
-        "How good the model is, and how even across groups",
+        "Conclusion",
         "What its decisions would be",
+        "How good the model is, and how even across groups",
         "Would a plain model do?",
+        "What was learned about the labels",
         "What would change the conclusion",
         "Model card",
+        "TRIPOD+AI checklist",
         "Words",
         "Provenance",
     ]
@@ -153,7 +158,8 @@ def test_a_model_nothing_is_known_of_still_gets_its_page():
         "doubtful": None,
         "level": pd.DataFrame(),
     }
-    page = model_page(facts(manifest=bare, rates=known, table=(), **nothing))
+    unjudged = advise(None, why_not="only 9 rows are reviewed")
+    page = model_page(facts(manifest=bare, rates=known, table=(), advice=unjudged, **nothing))
     html = page.html()
     for said in (
         "No reviewed rows are known",
@@ -171,22 +177,38 @@ def test_a_level_that_cannot_be_reached_is_said_so():
     level = pd.DataFrame(
         {"group": ["f"], "rate": [0.1], "now": [0.1], "needed": [-0.2], "level_with": ["m"]}
     )
-    assert "Even if none of them were wrong" in model_page(facts(level=level)).html()
+    assert (
+        "Even if none of them were wrong"
+        in model_page(facts(groups=("f", "m"), level=level)).html()
+    )
     over = level.assign(needed=1.2)
-    assert "Even if all of them were wrong" in model_page(facts(level=over)).html()
+    assert (
+        "Even if all of them were wrong" in model_page(facts(groups=("f", "m"), level=over)).html()
+    )
 
 
 def test_several_classes_are_told_apart_from_two():
     html = model_page(facts(classes=["a", "b", "c"])).html()
-    assert "averaged over classes" in html
     assert "means over classes, each against the rest" in html
 
 
 def test_a_group_with_hardly_a_review_is_not_named_at_a_glance():
     known = rates(("f", "m")).assign(reviewed=[140, 1])
-    html = model_page(facts(rates=known)).html()
+    html = model_page(facts(groups=("f", "m"), rates=known)).html()
     assert "In group &#39;f&#39;, 10.0" in html
     assert "; in group" not in html
+
+
+def test_groups_whose_intervals_overlap_have_no_tipping_point():
+    known = rates(("f", "m")).assign(low=[0.06, 0.15], high=[0.18, 0.4])
+    text = model_page(facts(groups=("f", "m"), rates=known)).html()
+    assert "Which group has the noisier labels" not in text
+    assert "Which model is recommended" in text
+    level = manifest(("f", "m"))
+    level["comparison"]["differences"]["standard"] = {"auroc": {**interval(0.01)}}
+    text = model_page(facts(groups=("f", "m"), rates=known, manifest=level)).html()
+    assert "Which model is recommended" not in text
+    assert "there is nothing to tip" in text
 
 
 def test_a_tipping_point_is_named():
@@ -198,16 +220,110 @@ def test_a_tipping_point_is_named():
         }
     )  # fmt: skip
     object.__setattr__(found, "tipping", tips)
-    object.__setattr__(found, "corrected_method", "standard")
     html = model_page(facts(measured=found)).html()
     assert "If about 25.0\u00a0% or more of them were, Standard would be recommended." in html
     assert "The recommendation would be the same if as few as 1.0\u00a0% of them were." in html
-    assert "The recommendation is not firm" in html
+    assert "As things are, Alignment is recommended." in html
 
 
 def test_the_report_layer_imports_no_torch():
     code = "import sys, alignset.report.model_page; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_conclusion_comes_first_and_says_what_people_know():
+    known = {"heading": f"Model {NASTY}", "owner": f"Dr {NASTY}", "intended_use": "To call back."}
+    page = model_page(facts(**known))
+    html = page.html()
+    assert "<script>alert" not in html
+    text = unescape(html)
+    assert text.index("Use it") < text.index("Evidence") < text.index("Caveat")
+    assert text.index("Caveat") < text.index('id="threshold"') < text.index('id="corrected"')
+    assert f"<h1>Model {NASTY}</h1>" in text
+    assert f"<dt>Owner</dt><dd>Dr {NASTY}</dd>" in text
+    first = page.sections[0].blocks[0]
+    assert first.conclusion == facts().advice.conclusion
+    assert "A model of 'Told'" in unescape(model_page(facts()).html())
+
+
+@pytest.mark.parametrize(("colour", "state"), [("green", "use"), ("amber", "care"), ("red", "no")])
+def test_no_tile_is_green_beside_a_model_that_is_not_to_be_used(colour, state):
+    review = ReviewVerdict(colour, (), "nothing.")
+    good = model_page(facts(verdict=review)).sections[0].blocks[1]
+    assert good.states["the reviewed rows"] == state
+    worse = advise(gather_evidence(kept(), "standard", n_boot=20))
+    assert worse.level == "no"
+    tiles = model_page(facts(verdict=review, advice=worse)).sections[0].blocks[1]
+    assert "use" not in tiles.states.values()
+    assert tiles.states["AUROC, corrected"] == "no"
+
+
+def test_one_roc_and_one_calibration_plot_are_open_and_the_others_are_folded():
+    (section,) = [s for s in model_page(facts()).sections if s.title.startswith("How good")]
+    shown = [d.name for b in section.blocks if isinstance(b, Gallery) for d in b.displays]
+    assert shown == ["roc-corrected", "calibration-corrected"]
+    (fold,) = [b for b in section.blocks if isinstance(b, Fold)]
+    folded = [d.name for b in fold.blocks if isinstance(b, Gallery) for d in b.displays]
+    assert {"roc-observed", "calibration-reviewed", "equalized-odds"} <= set(folded)
+
+
+def test_the_checklist_is_filled_in_where_the_data_say_it():
+    (section,) = [s for s in model_page(facts()).sections if "TRIPOD" in s.title]
+    (fold,) = [b for b in section.blocks if isinstance(b, Fold)]
+    frame = fold.blocks[0].frame.set_index("item")
+    assert len(frame) == frame.index.nunique() == 52
+    assert frame.loc["17", "what is known"] == "to be filled in by the authors"
+    assert frame.loc["3b", "what is known"] == "to be filled in by the authors"
+    assert frame.loc["10", "what is known"].startswith("1 000 rows, 240 of them reviewed.")
+    assert frame.loc["25", "what is known"] == facts().advice.conclusion
+    told = model_page(facts(intended_use="To call back.")).html()
+    assert told.count("To call back.") == 3  # heading, card and checklist
+
+
+def test_how_rows_were_held_out_is_said():
+    about = {**manifest(("f", "m")), "held_out": "whole values of 'site', 4 in 3 parts",
+             "judged_by": ["birth_year"]}  # fmt: skip
+    text = unescape(model_page(facts(manifest=about)).html())
+    assert "On whole values of 'site', 4 in 3 parts, by models that were trained without" in text
+    assert "Groups are those of 'Birth year'." in text
+    del about["held_out"]
+    assert "Not recorded." in model_page(facts(manifest=about)).html()
+
+
+@pytest.mark.xdist_group("browser")
+def test_on_paper_what_was_folded_is_open_and_no_table_is_cut(html, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(html, encoding="utf-8")
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 700, "height": 1000})  # A4 without its margins
+        page.goto(path.as_uri())
+        assert page.locator("#tripod").is_hidden()
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("#tripod").is_visible()
+        assert page.locator("#three-ways").is_visible()
+        assert page.locator("#roc-corrected-numbers").is_hidden()
+        wide = "t => t.scrollWidth > t.parentElement.clientWidth + 1"
+        cut = [t.get_attribute("id") for t in page.locator("table").all() if t.evaluate(wide)]
+        assert cut == []
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        page.emulate_media(media="screen")
+        assert page.locator("#tripod").is_hidden()
+        assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+@pytest.mark.xdist_group("browser")
+def test_a_table_that_is_too_wide_for_a_phone_says_so(html, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(html, encoding="utf-8")
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 400, "height": 800})
+        page.goto(path.as_uri())
+        place = page.locator(".tabular", has=page.locator("#models"))
+        assert place.locator(".cue").is_visible()
+        assert "wide" in place.locator(".scroll").get_attribute("class")
+        small = page.locator(".tabular", has=page.locator("#doubtful"))
+        assert small.locator(".cue").is_hidden()
 
 
 @pytest.mark.xdist_group("browser")

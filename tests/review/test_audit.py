@@ -35,6 +35,15 @@ class Doubter:
         return np.stack([1 - p, p], axis=1)
 
 
+class Turned(Doubter):
+    """The same, of classes whose names are in the other order."""
+
+    classes = np.array(["one", "zero"])
+
+    def label_confidence(self, frame, y):
+        return 1 / (1 + np.exp((frame["age"].to_numpy() - 65) / 10))
+
+
 def made_table(n=600, seed=0):
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
@@ -316,18 +325,37 @@ def clean():
 
 def test_prevalence_and_its_difference_are_told_without_a_score(table):
     found = look(reviewed(table)).measured
-    assert [one.metric for one in found.estimates] == ["wrong", "prevalence"]
+    assert [one.metric for one in found.estimates] == ["wrong", "prevalence of 'yes'"]
     assert list(found.estimates[1].by_group) == ["f", "m"]
     assert [one.metric for one in found.between_groups] == [
-        "wrong, m minus f", "prevalence, m minus f",
+        "wrong, m minus f", "prevalence of 'yes', m minus f",
     ]  # fmt: skip
     assert found.between_scores == ()
+
+
+def test_prevalence_is_that_of_the_rarest_class_whatever_it_is_called(clean):
+    """The same table, with the classes' names in the other order of the alphabet."""
+    turned = {"no": "zero", "yes": "one"}
+    other = clean.assign(**{name: clean[name].map(turned) for name in ("obs", "reviewed")})
+    both = [
+        audit(model, rows, random_state=0).measured
+        for model, rows in ((Doubter(), clean), (Turned(), other))
+    ]
+    found, same = (one.estimates[1] for one in both)
+    assert (found.metric, same.metric) == ("prevalence of 'yes'", "prevalence of 'one'")
+    for name in ("estimate", "low", "high"):
+        assert getattr(same, name) == pytest.approx(getattr(found, name), abs=2e-3)
+    assert found.estimate < 0.5
+    assert found.low <= (clean["true"] == "yes").mean() <= found.high
+    gaps = [one.between_groups[1] for one in both]
+    assert gaps[1].estimate == pytest.approx(gaps[0].estimate, abs=2e-3)
+    assert gaps[1].low < gaps[1].estimate < gaps[1].high
 
 
 def test_a_score_is_judged_and_observed_labels_make_it_more_precise(clean):
     found = look(clean, score="risk", threshold=0.5).measured
     by_name = {one.metric: one for one in found.estimates}
-    assert list(by_name) == ["wrong", "prevalence", "auroc", "tpr", "fpr", "ppv", "npv"]
+    assert list(by_name) == ["wrong", "prevalence of 'yes'", "auroc", "tpr", "fpr", "ppv", "npv"]
     yes = clean["true"] == "yes"
     tpr = by_name["tpr"]
     assert tpr.low <= (clean["risk"][yes] >= 0.5).mean() <= tpr.high

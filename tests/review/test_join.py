@@ -6,8 +6,9 @@ import pytest
 
 from alignset.cli import main
 from alignset.review.join import join
+from alignset.review.reading import read_reviews
 from alignset.review.sample import sample
-from alignset.review.sheet import Reviews, read_reviews
+from alignset.review.sheet import Reviews
 from alignset.tables.files import write_table
 
 TABLE = pd.DataFrame({"pid": np.arange(8) + 70, "obs": [0, 1] * 4, "sex": ["f", "m", "m", "f"] * 2})
@@ -94,20 +95,18 @@ def test_from_sheet_to_table_and_back_through_files(tmp_path, suffix):
         (
             reviews({"0": "maybe"}),
             {},
-            "row '0' of the sheet was reviewed as 'maybe'; answer '0', '1' or "
-            "'cannot tell', or leave it empty.",
+            "the sheet, row '0': 'maybe' is no answer; write '0', '1' or 'cannot tell', or leave "
+            "it empty",
         ),
         (
             reviews({"99": "1"}),
             {},
-            "the sheet has a row with row '99', but the table does not; join the "
-            "sheet to the table it was drawn from.",
+            "the sheet, row '99': the table has no such row; join the sheet to the table it is of",
         ),
         (
             reviews({"99": "1"}, "pid"),
             {},
-            "the sheet has a row with pid '99', but the table does not; join the "
-            "sheet to the table it was drawn from.",
+            "the sheet, row '99': the table has no such pid; join the sheet to the table it is of",
         ),
         (reviews({"0": "1"}, "name"), {}, "the table has no column 'name'; it has pid, obs, sex."),
         (
@@ -118,13 +117,14 @@ def test_from_sheet_to_table_and_back_through_files(tmp_path, suffix):
         (
             reviews({"0": "f"}),
             {"truth": "sex"},
-            "row '0' of the sheet was reviewed as 'f'; answer '0', '1' or 'cannot "
-            "tell', or leave it empty.",
+            "the sheet, row '0': 'f' is no answer; write '0', '1' or 'cannot tell', or leave it "
+            "empty",
         ),
         (
             reviews({"0": "1"}),
             {"truth": "sex"},
-            "row '0' of the sheet is already reviewed in the table.",
+            "the sheet, row '0': '1' differs from the table's 'sex', 'f'; keep one, or replace "
+            "the old one with --replace",
         ),
     ],
 )
@@ -166,7 +166,7 @@ def test_classes_that_look_alike_keep_their_own_answers():
     table = pd.DataFrame({"obs": ["1", "1.0", "01", "x"]})
     out = join(table, reviews({"0": "01", "1": "1", "2": "1.0"}), label="obs").frame()
     assert out["reviewed"].tolist()[:3] == ["01", "1", "1.0"]
-    with pytest.raises(ValueError, match=r"was reviewed as '1.00'; answer"):
+    with pytest.raises(ValueError, match=r"'1.00' is no answer; did you mean '1.0'\?"):
         join(table, reviews({"0": "1.00"}), label="obs")
 
 

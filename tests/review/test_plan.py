@@ -197,7 +197,8 @@ def test_bad_options_are_refused(options, said):
         (
             BIG.assign(obs=[None, *BIG["obs"][1:]]),
             "column 'obs' is missing in 1 of 4500 rows, first in data row 1; every row "
-            "needs an observed label, so drop those rows.",
+            "needs an observed label, so drop those rows, or pass --keep-na obs if the words None "
+            "or NA in it are labels.",
         ),
         (
             BIG.assign(sex=[*BIG["sex"][1:], None]),

@@ -7,13 +7,11 @@ import pytest
 
 from alignset.review.cells import read_cell, write_cell
 from alignset.review.join import join
+from alignset.review.label_studio import LABEL_STUDIO_CONFIG, write_label_studio
+from alignset.review.problems import SheetError
+from alignset.review.reading import read_reviews
 from alignset.review.sample import sample
-from alignset.review.sheet import (
-    LABEL_STUDIO_CONFIG,
-    read_reviews,
-    write_label_studio,
-    write_sheet,
-)
+from alignset.review.sheet import write_sheet
 from alignset.tables.files import write_table
 
 TABLE = pd.DataFrame(
@@ -64,7 +62,9 @@ def test_what_a_spreadsheet_saves_is_understood(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     found = read_reviews(path)
     assert found.id_column == "pid"
-    assert found.frame().iloc[0].tolist() == ["7000.0", "yes", 0.25, "2", 1]
+    first = found.frame().iloc[0]
+    assert first.tolist()[:5] == ["7000.0", "yes", 0.25, "2", 1]
+    assert (first["reviewer"], first["line"]) == ("sheet", 2)
     table = pd.DataFrame({"pid": [6999, 7000], "obs": ["no", "yes"]})
     assert join(table, found, label="obs").frame()["reviewed"].tolist()[1] == "yes"
 
@@ -87,6 +87,7 @@ def test_label_studio_tasks_have_data_and_choices(tmp_path, sheet):
 def test_a_label_studio_export_comes_back(tmp_path, sheet):
     path = tmp_path / "tasks.json"
     write_label_studio(sheet, path)
+    write_sheet(sheet, tmp_path / "sheet.csv")
     data = [task["data"] for task in json.loads(path.read_text())]
     answers = [["yes"], ["no"], ["cannot tell"], [], [None], ["no", "no"]]
     export = answered(data, answers)
@@ -122,7 +123,7 @@ def test_tasks_nobody_answered_can_be_read(tmp_path, sheet):
     [
         ("s.csv", "", "{} is empty; a table needs a header and rows."),
         ("s.csv", HEADER, "{} has columns but no rows."),
-        ("s.csv", "row,reviewed\n1,yes\n", "{} has no column 'stratum'; it has row, reviewed."),
+        ("s.csv", "row,told\n1,yes\n", "{} has no column 'reviewed'; it has row, told."),
         (
             "s.csv",
             HEADER + "1,1,1,0,yes\n",
@@ -136,11 +137,6 @@ def test_tasks_nobody_answered_can_be_read(tmp_path, sheet):
             "`alignset sample` wrote them.",
         ),
         (
-            "s.csv",
-            HEADER + "1,1,1,0.5,yes\n1,1,1,0.5,no\n",
-            "{} has two answers for row '1', 'yes' and 'no'; keep one.",
-        ),
-        (
             "s.json",
             "{",
             "{} is not JSON: Expecting property name enclosed in double quotes: line 1 "
@@ -151,10 +147,9 @@ def test_tasks_nobody_answered_can_be_read(tmp_path, sheet):
         (
             "s.json",
             '[{"data": {"text": "x"}}]',
-            "{} has a task that `alignset sample` did not write: row, id_column, "
-            "stratum, wave or probability is missing.",
+            "{} has a task that `alignset sample` did not write: row or id_column is missing.",
         ),
-        ("s.xlsx", "x", "s.xlsx is not a review sheet; sheets end in .csv, .tsv or .json."),
+        ("s.xls", "x", "s.xls is not a review sheet; sheets end in .csv, .tsv, .xlsx or .json."),
     ],
 )
 def test_what_is_no_sheet_is_refused(tmp_path, name, text, said):
@@ -165,13 +160,49 @@ def test_what_is_no_sheet_is_refused(tmp_path, name, text, said):
         read_reviews(path)
 
 
-def test_two_annotators_who_disagree_are_refused(tmp_path, sheet):
+def test_two_answers_by_one_annotator_are_refused_and_by_two_are_a_dispute(tmp_path, sheet):
     path = tmp_path / "tasks.json"
     write_label_studio(sheet, path)
+    write_sheet(sheet, tmp_path / "sheet.csv")
     data = [task["data"] for task in json.loads(path.read_text())]
-    path.write_text(json.dumps(answered(data[:1], [["yes", "no"]])))
-    with pytest.raises(ValueError, match=r"has two answers for row '70\d\d', 'yes' and 'no'"):
-        read_reviews(path)
+    export = answered(data[:1], [["yes", "no"]])
+    path.write_text(json.dumps(export))
+    with pytest.raises(SheetError, match=r"row '70\d\d': it has two answers, 'yes' and 'no'; keep"):
+        join(TABLE, read_reviews(path), label="obs")
+    for number, one in enumerate(export[0]["annotations"]):
+        one |= {"completed_by": number, "created_at": "2026-01-01T00:00:00Z"}
+    path.write_text(json.dumps(export))
+    joined = join(TABLE, read_reviews(path), label="obs")
+    assert joined.n_disputed == 1
+    assert joined.log["reviewer"].tolist() == ["annotator 0", "annotator 1"]
+    assert joined.log["time"].tolist() == ["2026-01-01T00:00:00Z"] * 2
+
+
+def test_two_answers_of_one_line_each_are_found_together(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(HEADER + "1,1,1,0.5,yes\n1,1,1,0.5,no\n2,1,1,0.5,ys\n77,1,1,0.5,yes\n")
+    with pytest.raises(SheetError) as caught:
+        join(TABLE, read_reviews(path), label="obs")
+    assert str(caught.value).splitlines() == [
+        "3 rows cannot be joined:",
+        "  s.csv, line 3, row '1': it has two answers, 'yes' and 'no'; keep one, or say who gave "
+        "which in a column 'reviewer'",
+        "  s.csv, line 4, row '2': 'ys' is no answer; did you mean 'yes'? write 'no', 'yes' or "
+        "'cannot tell', or leave it empty",
+        "  s.csv, line 5, row '77': the table has no such row; join the sheet to the table it is "
+        "of",
+    ]
+
+
+def test_twenty_problems_are_listed_and_the_others_counted(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(HEADER + "".join(f"{i},1,1,0.5,perhaps\n" for i in range(50)))
+    with pytest.raises(SheetError) as caught:
+        join(TABLE, read_reviews(path), label="obs")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "50 rows cannot be joined:"
+    assert len(lines) == 22
+    assert lines[-1] == "  and 30 more"
 
 
 def test_a_sheet_that_is_not_there_or_no_text_is_refused(tmp_path):

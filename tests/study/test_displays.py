@@ -74,6 +74,16 @@ def test_a_method_with_a_hostile_name_is_escaped(kind):
     assert "<script" not in kind(one, "hm", Axis("x"), name="d").svg()
 
 
+def test_many_bands_become_small_multiples():
+    few = {f"m{i}": {1.0: 0.9 - i / 50, 2.0: 0.8} for i in range(4)}
+    one = Curves(cells(few, seeds=3), "hm", AXIS, name="d")
+    many = Curves(cells({**few, "m4": {1.0: 0.7, 2.0: 0.6}}, seeds=3), "hm", AXIS, name="d")
+    assert (one.is_tall, many.is_tall) == (False, True)
+    assert (one.svg().count('id="axes_'), many.svg().count('id="axes_')) == (1, 5)
+    assert "faint: the other methods" in many.svg()
+    assert "published" not in many.svg()
+
+
 def test_labels_are_pushed_apart_and_stay_inside():
     places = _push_apart([0.5, 0.5, 0.5, 0.51, 0.99, 1.0], gap=0.1)
     assert np.diff(places).min() > 0.0999

@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from report.made_up import cells, fail, published_of, small
 
 from alignset.study import Reproduction
+from alignset.study.claims import Verdicts
 from alignset.study.publication import load_publication
 from alignset.study.reproduction import save_figures
 
@@ -52,10 +54,37 @@ def test_every_link_inside_the_page_leads_somewhere(html):
 
 def test_every_claim_has_a_verdict_in_words(html):
     body = html[html.index('id="claims"') :]
-    rows = re.findall(r'<tr role="row" class="(\w+)">', body)
-    words = re.findall(r'class="badge">\S (\w+)<', body)
-    assert rows == words
+    rows = re.findall(r'<tr role="row" class="([\w-]+)">', body)
+    words = re.findall(r'class="badge">\S ([\w ]+)<', body)
+    assert [row.replace("-", " ") for row in rows] == words
+    assert {"not run", "holds"} <= set(words)
     assert len(set(re.findall(r'data-value="([^"]+)"><span>[^<]*<small>', body))) == 27
+
+
+def test_a_claim_without_results_is_not_run_and_counts_as_that(found, html):
+    states = Counter(judged.state for judged in found.judged)
+    assert states["not run"] == sum(judged.verdict.finding is None for judged in found.judged) > 0
+    for state, n in states.items():
+        assert f"<strong>{n}</strong> <span>verdicts: {state}</span>" in html
+    frame = Verdicts(found.judged).frame()
+    assert (frame["verdict"] == "not run").sum() == states["not run"]
+    assert set(frame.loc[frame["verdict"] == "not run", "protocol"]) == {"not run"}
+
+
+def test_the_headline_figure_stands_above_the_claims_and_only_there(found, html):
+    first = found.displays[0]
+    assert html.index(f'<table id="{first.name}-numbers"') < html.index('<table id="claims"')
+    assert [d.name for d in found.page().displays].count(first.name) == 1
+    assert {d.name for d in found.page().displays} == {d.name for d in found.displays}
+
+
+def test_a_quick_run_has_a_banner(html):
+    assert "Quick run" not in html
+    few = Reproduction(cells({"only": {1.0: 0.9}}, experiment="my_own", seeds=2))
+    text = few.page().html()
+    assert text.index("Quick run, 2 seeds: it shows that everything works") < text.index("<ul")
+    assert "Quick run, 1 seed:" in Reproduction(few.results[few.results["seed"] == 0]).page().html()
+    assert not Reproduction(cells({"only": {1.0: 0.9}}, seeds=3)).is_quick
 
 
 def test_claims_are_judged_once_per_protocol_that_was_run(found):

@@ -36,9 +36,9 @@ def refused(frame, **options):
 def test_every_other_column_is_a_feature_and_groups_are_too():
     choice = choose(table(), ignore=["lab"])
     assert choice.columns == Columns("told", ("age", "sex"), "reviewed", ("sex",))
-    assert choice.kinds == {"age": "number", "sex": "category"}
+    assert {n: h.kind for n, h in choice.kinds.items()} == {"age": "number", "sex": "category"}
     assert choice.notes == ()
-    assert choose(table(), categorical=["age"]).kinds["age"] == "category"
+    assert choose(table(), categorical=["age"]).kinds["age"].kind == "category"
 
 
 def test_columns_that_are_not_there_or_play_two_parts_are_refused():
@@ -88,6 +88,7 @@ def test_what_the_review_sheet_adds_is_no_feature():
         stratum=lambda f: f["reviewed"].notna().map({True: 1, False: None}),
         wave=lambda f: f["reviewed"].notna().map({True: 1, False: None}),
         probability=lambda f: f["reviewed"].notna().map({True: 0.3, False: None}),
+        review_state=lambda f: f["reviewed"].notna().map({True: "agreed", False: "open"}),
     )
     columns = choose(frame).columns
     assert columns.features == ("age", "lab", "sex")

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from alignset.cli.visible import one_line, visible
-from alignset.review.sheet import read_reviews
+from alignset.review.page import review_page
+from alignset.review.reading import read_reviews
 from alignset.tables.files import read_table
 
 FEW = settings(
@@ -54,6 +55,15 @@ def test_sheets_are_read_or_refused(tmp_path, rows):
     path.write_text(head + "\n".join(",".join(row) for row in rows), encoding="utf-8")
     found = refused_or_read(read_reviews, path)
     assert found is None or not found.frame()["id"].duplicated().any()
+
+
+@FEW
+@given(rows=TABLES, head=st.sampled_from(["pid,reviewed", "pid,note,reviewed,comment", "reviewed"]))
+def test_pages_are_made_or_refused(tmp_path, rows, head):
+    path = tmp_path / "s.csv"
+    path.write_text(head + "\n" + "\n".join(",".join(row) for row in rows), encoding="utf-8")
+    found = refused_or_read(lambda p: review_page(p, choices=["a", "b"]), path)
+    assert found is None or found.html().count("<script") == 2
 
 
 VALUES = st.recursive(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from alignset.tables.drift import column_drift, far_values
-from alignset.tables.kinds import kind_of
+from alignset.tables.kinds import Holds, what_holds
 from alignset.tables.preprocess import fit_preprocessing
 from alignset.tables.profile import FEW, Profile, profile_table
 
@@ -22,7 +22,7 @@ def table(n=1000, seed=0):
 
 
 def made(frame):
-    prep = fit_preprocessing(frame, {name: kind_of(frame[name]) for name in frame})
+    prep = fit_preprocessing(frame, {name: what_holds(frame[name]) for name in frame})
     return profile_table(frame, prep), prep
 
 
@@ -83,6 +83,16 @@ def test_a_changed_column_is_reported_with_where_it_changed():
     sex = next(c for c in found if c.name == "sex")
     assert "before" in sex.how
     assert sex.how.startswith(("'f'", "'m'"))
+
+
+def test_codes_that_become_frequent_are_reported():
+    rng = np.random.default_rng(0)
+    codes = pd.DataFrame({"diagnosis": rng.choice(["E11.9", "I10", "J45.0", "N18.3"], 800)})
+    prep = fit_preprocessing(codes, {"diagnosis": Holds("codes", system="ICD-10")})
+    later = codes.where(rng.random((800, 1)) < 0.5, "E11.9")
+    changed = [c for c in column_drift(profile_table(codes, prep), later, prep) if c.changed]
+    assert any("E11" in c.name for c in changed)
+    assert all(c.name.startswith("diagnosis: ") for c in changed)
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.cli.sample import check_sheet_outputs, write_outputs
 from alignset.model.folder import load_model
+from alignset.model.reading import read_for_model
 from alignset.review.audit import Audit, audit
 from alignset.rows.percent import percent
-from alignset.tables.files import check_output, read_table, write_table
+from alignset.tables.files import check_output, write_table
 
 ASKED = (
     "label", "truth", "id", "score", "score_b", "threshold", "new_rows", "next_rows", "floor",
@@ -22,13 +26,14 @@ ASKED = (
 """Options passed on to the audit unchanged."""
 
 
-@click.command("audit")
+@click.command("audit", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
 @click.option("--label", metavar="COLUMN", help="Observed label.  [default: the model's]")
 @click.option("--truth", metavar="COLUMN", help="True label.  [default: the model's]")
 @ask.group_option
 @ask.id_option
+@ask.answers_option
 @ask.score_option
 @ask.score_b_option
 @ask.threshold_option
@@ -53,7 +58,8 @@ ASKED = (
 @ask.json_option
 @ask.seed_option
 @ask.overwrite_option
-def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
+@reading_options
+def command(model: Path, table: Path, as_json: bool, reading: TableReading, **options: Any) -> None:
     """Check the labels in TABLE with the MODEL folder.
 
     Ranks every row by the confidence that its observed label is right, estimates the noise rate of
@@ -68,8 +74,10 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
     _check_outputs(options)
     asked = {name: options[name] for name in ASKED}
     loaded = load_model(model)
-    frame = read_table(table, as_text=[options["id"] or loaded.columns.id or ""])
-    found = audit(loaded, frame, group=options["group"] or None, **asked)
+    named = {name: options[name] for name in ("id", "label", "truth")}
+    frame = read_for_model(loaded, table, dialect=reading.dialect, tell=tell(as_json), **named)
+    log = ask.read_answers_file(options["answers"])
+    found = audit(loaded, frame, group=options["group"] or None, answers=log, **asked)
     if options["out"] is not None:
         write_table(found.frame(), options["out"], overwrite=options["overwrite"])
     if as_json:
@@ -83,6 +91,19 @@ def command(model: Path, table: Path, as_json: bool, **options: Any) -> None:
         write_outputs(found.next, *places, overwrite=options["overwrite"], echo=not as_json)
     elif found.next is not None and not as_json:
         ask.say(f"proposed for review: {len(found.next)} rows; write them with --sheet next.csv")
+    if not as_json:
+        label = options["label"] or loaded.columns.label
+        ask.say_next(_next(model, table, options["sheet"], label))
+
+
+def _next(model: Path, table: Path, sheet: Path | None, label: str) -> str:
+    """Return the command that goes on from here: once the sheet is filled in, or to get one."""
+    if sheet is not None:
+        words = ["alignset", "join", str(sheet), str(table), "--label", label]
+        return shlex.join([*words, "-o", "reviewed.csv"])
+    return shlex.join(
+        ["alignset", "audit", str(model), str(table), "--next", "50", "--sheet", "next.csv"]
+    )
 
 
 def _check_outputs(options: dict[str, Any]) -> None:
@@ -111,6 +132,8 @@ def _as_json(found: Audit, top: int) -> dict[str, Any]:
         "measures": found.measured.frame(),
         "two_sample_tests": found.tests,
         "empty_cells": found.empty,
+        "nonresponse": found.nonresponse,
+        "reviewers": None if found.reviewers is None else found.reviewers.frame(),
         "most_doubtful": found.ranked.head(top),
         "next": None if found.next is None else found.next.frame(),
     }
@@ -152,6 +175,27 @@ def _print_measures(found: Audit) -> None:
         ask.say(f"{said} (each at {found.level:.0%}, not corrected for their number)")
 
 
+UNANSWERED = {
+    "group": "group", "drawn": "drawn", "answered": "answered", "rate": "if like the others",
+    "low": "from", "high": "to", "worst_low": "at worst from", "worst_high": "at worst to",
+}  # fmt: skip
+"""Column of what unanswered rows may do -> its heading."""
+
+
+def _print_review(found: Audit) -> None:
+    """Print how often reviewers err, and what rows without an answer may do to noise rates."""
+    if found.reviewers is not None and found.reviewers.identified:
+        ask.say("")
+        ask.print_grid(found.reviewers.frame(), ask.REVIEWERS)
+    if found.nonresponse:
+        ask.say("")
+        ask.print_grid(pd.DataFrame([vars(one) for one in found.nonresponse]), UNANSWERED)
+        ask.say(
+            "at worst: every label without an answer is right, or every one is wrong, with "
+            "sampling error"
+        )
+
+
 def _print(found: Audit, top: int) -> None:
     frame = found.rate_frame()
     sizes = [
@@ -168,6 +212,7 @@ def _print(found: Audit, top: int) -> None:
         "others; told apart: AUROC of telling reviewed rows from the others, 0.5 if alike"
     )
     _print_measures(found)
+    _print_review(found)
     for text in found.notes:
         ask.say(f"note: {text}")
     ask.say(f"\nverdict: {found.verdict.colour}")

@@ -19,6 +19,8 @@ def command(as_json: bool) -> None:
     a label strategy or a learner stands for its candidates alone, and both together, such as
     observed_linear, for one of them. A method has a paper, a year and assumptions.
 
+    `alignset fit` takes "auto", too, its default: the blend, unless a plain model beats it.
+
     One that "needs" reviewed rows cannot be trained without them; one that "takes" them uses
     any there are. Clean labels is not a method: it is standard on a fully reviewed problem.
     """

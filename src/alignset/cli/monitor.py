@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.fitting.monitor import Change, Monitored, monitor
 from alignset.model.folder import load_model
-from alignset.tables.files import check_output, in_thousands, read_table, write_table
+from alignset.model.reading import read_for_model
+from alignset.tables.files import check_output, in_thousands, write_table
 
 SHOWN = 10
 """Changed columns that are printed."""
@@ -32,7 +35,7 @@ VERDICTS = {
 }
 
 
-@click.command("monitor")
+@click.command("monitor", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
 @click.option(
@@ -46,6 +49,7 @@ VERDICTS = {
 @ask.level_option
 @ask.json_option
 @ask.overwrite_option
+@reading_options
 def command(
     model: Path,
     table: Path,
@@ -55,6 +59,7 @@ def command(
     level: float,
     as_json: bool,
     overwrite: bool,
+    reading: TableReading,
 ) -> None:
     """Compare TABLE, which came after training, with what MODEL was trained on.
 
@@ -65,7 +70,7 @@ def command(
     if out is not None:
         check_output(out, overwrite=overwrite)
     loaded = load_model(model)
-    frame = read_table(table, as_text=[loaded.columns.id or ""])
+    frame = read_for_model(loaded, table, dialect=reading.dialect, tell=tell(as_json))
     found = monitor(loaded, frame, by=by, threshold=threshold, level=level)
     if out is not None:
         write_table(found.frame(), out, overwrite=overwrite)
@@ -75,8 +80,16 @@ def command(
     _print(found)
     if out is not None:
         ask.say(f"{out}: {len(found.frame())} measures")
-    if found.colour == "red":
-        ask.say("next: review more rows of this table and fit again: alignset sample, join, fit")
+    ask.say_next(_next(found, model, table))
+
+
+def _next(found: Monitored, model: Path, table: Path) -> str:
+    """Return the command that goes on from here."""
+    if found.colour == "green":
+        return shlex.join(["alignset", "predict", str(model), str(table), "-o", "predictions.csv"])
+    # whatever has changed, reviewed rows of the later table tell whether it matters
+    words = ["alignset", "audit", str(model), str(table), "--next", "50", "--sheet", "next.csv"]
+    return shlex.join(words)
 
 
 def _as_json(found: Monitored) -> dict[str, object]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
 from alignset.review.aim import Aim
 from alignset.review.forecast import Forecast, forecast
+from alignset.review.outlay import Outlay
 from alignset.review.plan import Plan, plan
 from alignset.rows.percent import percent
-from alignset.tables.files import read_table
 
 
-@click.command("plan")
+@click.command("plan", cls=TableCommand)
 @ask.table_argument
 @click.option("--label", required=True, metavar="COLUMN", help="Observed label.")
 @ask.group_option
@@ -31,6 +33,11 @@ from alignset.tables.files import read_table
     help="Share of reviews that keep the half-width.",
 )  # fmt: skip
 @click.option("--expected", is_flag=True, help="Plan the expected half-width: half keep it.")
+@click.option(
+    "--nonresponse", type=float, default=0.0, metavar="SHARE",
+    help="Share of rows expected to come back without an answer; more are sent out.",
+)  # fmt: skip
+@click.option("--cost", type=float, metavar="PER_REVIEW", help="Price of reviewing one row.")
 @ask.level_option
 @ask.guess_option
 @ask.interval_option
@@ -39,7 +46,11 @@ from alignset.tables.files import read_table
 @click.option("--floor", default=10, show_default=True, help="Minimum rows from each cell.")
 @ask.seed_option
 @ask.json_option
-def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@grouping_options
+@reading_options
+def command(
+    table: Path, guess: tuple[str, ...], as_json: bool, reading: TableReading, **options: Any
+) -> None:
     """Work out how many rows of TABLE to review to know a measure well enough.
 
     By default the noise rate of each group, the share of observed labels that are wrong: "needed"
@@ -53,12 +64,17 @@ def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) 
     No file is written. Draw the rows with `alignset sample --measure` and the same options.
     """
     aim, truth = ask.take_aim(options), options.pop("truth")
-    label, group = options["label"], list(options["group"])
+    label, named = options["label"], list(options["group"])
+    group = options["group"] = reading.groups(named)
     expected, seed = options.pop("expected"), options.pop("random_state")
     assert aim is not None
+    spent = {name: options.pop(name) for name in ("nonresponse", "cost")}
+    Outlay((), (), **spent)  # refuses what cannot be, before any work is done
     # a first wave brings the columns of its sheet, whichever of them there are
-    wanted = None if truth else list(dict.fromkeys([label, *group, *aim.columns]))
-    frame = read_table(table, columns=wanted)
+    wanted = None if truth else list(dict.fromkeys([label, *named, *aim.columns]))
+    frame = reading.read(
+        table, label=label, truth=truth, groups=named, columns=wanted, quiet=as_json
+    )
     rates = ask.parse_guess(guess, frame[label].drop_duplicates().tolist())
     if aim == Aim("wrong") and truth is None:
         options["assurance"] = None if expected else options["assurance"]
@@ -72,12 +88,35 @@ def command(table: Path, guess: tuple[str, ...], as_json: bool, **options: Any) 
             frame, aim, label=label, group=group, truth=truth, guess=rates, random_state=seed,
             **asked,
         )  # fmt: skip
+    cells = made.frame() if isinstance(made, Plan) else made.cells
+    outlay = Outlay(cells["needed"].tolist(), cells["rows"].tolist(), **spent)
     if as_json:
-        ask.print_json(_as_json(made))
-    elif isinstance(made, Plan):
+        ask.print_json({**_as_json(made), "to_send": outlay.total, "cost": outlay.price})
+        return
+    if isinstance(made, Plan):
         _print(made)
     else:
         _print_forecast(made)
+    _print_outlay(outlay)
+    if made.total:
+        ask.say_next(_next(made, aim, table, label, group, truth))
+
+
+def _next(
+    made: Plan | Forecast, aim: Aim, table: Path, label: str, group: list[str], truth: str | None
+) -> str:
+    """Return the command that draws the rows."""
+    n = made.budget if isinstance(made, Plan) and made.budget else made.total
+    words = ["alignset", "sample", str(table), "--n", str(n), "--label", label]
+    words += [word for name in group for word in ("--group", name)]
+    words += [] if truth is None else ["--truth", truth]
+    if isinstance(made, Forecast):
+        words += ["--measure", aim.measure]
+        cut = None if aim.threshold is None else f"{aim.threshold:g}"
+        for name, value in (("score", aim.score), ("score-b", aim.score_b), ("threshold", cut)):
+            words += [] if value is None else [f"--{name}", str(value)]
+        words += [] if aim.between is None else ["--between", *map(str, aim.between)]
+    return shlex.join([*words, "-o", "sheet.csv"])
 
 
 def _as_json(made: Plan | Forecast) -> dict[str, Any]:
@@ -85,6 +124,25 @@ def _as_json(made: Plan | Forecast) -> dict[str, Any]:
         more = ("total", "total_at_worst", "warnings", "findings")
         return {**vars(made), **{name: getattr(made, name) for name in more}}
     return {**vars(made), "aim": vars(made.aim), "notes": made.notes}
+
+
+def _print_outlay(outlay: Outlay) -> None:
+    """Say how many rows to send out, and what that costs, if either was asked for."""
+    if outlay.nonresponse:
+        ask.say(
+            f"Send out {outlay.total} rows: {percent(outlay.nonresponse)} are expected to come "
+            "back without an answer. If blanks are not like the others, no number makes up for "
+            "it; `alignset audit` says what they may do."
+        )
+    if outlay.short:
+        ask.say(
+            f"warning: some groups have too few rows to make up for blanks; {outlay.short} answers "
+            "will be missing."
+        )
+    if outlay.price is not None:
+        ask.say(
+            f"Cost: {outlay.total} reviews at {outlay.cost:g} each, {outlay.price:,.2f} in all."
+        )
 
 
 def _print_forecast(made: Forecast) -> None:
@@ -118,7 +176,11 @@ def _print(made: Plan) -> None:
     ask.say("")
     ask.print_grid(made.frame(), {"group": "group", "label": "observed", **needed, **budget})
     ask.say("")
-    sure = "expected" if made.assurance is None else f"in {made.assurance:.0%} of reviews"
+    sure = (
+        "expected: about half of all reviews keep it"
+        if made.assurance is None
+        else f"in {made.assurance:.0%} of reviews"
+    )
     ask.say(
         f"Review {made.total} rows to know each group's noise rate within {made.precision:g} "
         f"either way ({percent(made.level)} intervals, {sure}) if the guess is right, "

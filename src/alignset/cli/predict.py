@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.cli.visible import visible
 from alignset.model.folder import load_model
 from alignset.model.predict import predict_table
-from alignset.tables.files import check_output, read_table, write_table
+from alignset.model.reading import read_for_model
+from alignset.tables.files import check_output, write_table
 
 
-@click.command("predict")
+@click.command("predict", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @ask.table_argument
-@ask.out_option("Table to write: .csv, .tsv, .parquet or .feather.")
+@ask.out_option("Table to write: .csv, .tsv, .xlsx, .parquet or .feather.")
 @click.option(
     "--threshold", type=click.FloatRange(0, 1),
     help="Probability from which --positive is predicted.  [default: the model's, see `alignset "
@@ -28,6 +31,7 @@ from alignset.tables.files import check_output, read_table, write_table
     "threshold, else the second]",
 )  # fmt: skip
 @ask.overwrite_option
+@reading_options
 def command(
     model: Path,
     table: Path,
@@ -35,6 +39,7 @@ def command(
     threshold: float | None,
     positive: str | None,
     overwrite: bool,
+    reading: TableReading,
 ) -> None:
     """Predict the true label of every row of TABLE with the model folder MODEL.
 
@@ -45,9 +50,11 @@ def command(
         raise click.UsageError("--positive needs --threshold.")
     check_output(out, overwrite=overwrite)
     loaded = load_model(model)
-    frame = read_table(table, as_text=[loaded.columns.id or ""])
+    frame = read_for_model(loaded, table, dialect=reading.dialect, tell=tell())
     predictions = predict_table(loaded, frame, threshold=threshold, positive=positive)
     write_table(predictions.table, out, overwrite=overwrite)
     for note in predictions.notes:
         click.echo(visible(f"note: {note}"))
     click.echo(f"{len(predictions.table)} rows: {out}")
+    names = " ".join(shlex.quote(str(path)) for path in (model, table))
+    ask.say_next(f"alignset monitor {names}")

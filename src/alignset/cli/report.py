@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
 
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
+from alignset.cli.review_options import say_next
+from alignset.cli.visible import visible
 from alignset.report import Display
 from alignset.report.gather import gather
 from alignset.report.model_page import model_page
@@ -24,7 +29,7 @@ DOUBTFUL = 20
 """Default number of doubtful rows to list."""
 
 
-@click.command("report")
+@click.command("report", cls=TableCommand)
 @click.argument("source", metavar="STORE|MODEL", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", type=_FILE, default=Path("report.html"), show_default=True,
@@ -43,6 +48,10 @@ DOUBTFUL = 20
 @click.option("--table", type=_FILE, help="For a model: table whose labels to check.")
 @click.option("--top", type=click.IntRange(0), help="With --table: rows to list; by default 20.")
 @click.option("--show", multiple=True, metavar="COLUMN", help="With --table: column to list too.")
+@click.option("heading", "--title", help="For a model: what it is called.")
+@click.option("--owner", help="For a model: who is responsible for it.")
+@click.option("--intended-use", help="For a model: what it is for, and for whom.")
+@reading_options
 def command(
     source: Path,
     output: Path,
@@ -52,14 +61,17 @@ def command(
     table: Path | None,
     top: int | None,
     show: tuple[str, ...],
+    reading: TableReading,
+    **said: str | None,
 ) -> None:
     """Present results as one self-contained HTML file.
 
     For a STORE, every experiment is plotted with mean and standard deviation over seeds. With
     --claims, the published values appear beside ours and every claim gets a verdict.
 
-    For a MODEL folder, the file shows noise rates, how good the model is, how even across groups,
-    whether a simpler one would do, what would change that, and a model card. With --table, it also
+    For a MODEL folder, the file says first whether to use it, for what and why, then what it does
+    at its threshold, how good it is, how even across groups, whether a simpler one would do, noise
+    rates, what would change that, a model card and a TRIPOD+AI checklist. With --table, it also
     lists the most doubtful labels: id, observed label, confidence, and the columns named by --show.
 
     Nothing is trained; the same input gives the same file.
@@ -69,15 +81,24 @@ def command(
         raise click.UsageError("--claims and --published need a store, not a model folder.")
     if not is_model and (table or of_rows):
         raise click.UsageError("--table, --top and --show need a model folder, not a store.")
+    told = {name: text for name, text in said.items() if text}
+    if told and not is_model:
+        raise click.UsageError("--title, --owner and --intended-use need a model folder.")
     if table is None and of_rows:
         raise click.UsageError("--top and --show need --table.")
     if not is_model:
         _write_store(source, output, figures, claims, published)
         return
-    page = model_page(gather(source, table, top=DOUBTFUL if top is None else top, show=show))
+    most = DOUBTFUL if top is None else top
+    how: dict[str, Any] = {"dialect": reading.dialect, "tell": tell(), "said": told}
+    facts = gather(source, table, top=most, show=show, **how)
+    page = model_page(facts)
     write_text(output, page.html())
     _save(page.displays, figures)
     click.echo(f"{output}: {len(page.sections)} sections, {len(page.displays)} figures")
+    click.echo(visible(f"conclusion: {facts.advice.conclusion}"))
+    if facts.advice.level != "no":
+        say_next(f"alignset predict {shlex.quote(str(source))} NEW_TABLE.csv -o predictions.csv")
 
 
 def _save(pictures: Sequence[Display], figures: Path | None) -> None:
@@ -100,7 +121,7 @@ def _write_store(
     if figures and publication.claims:
         verdicts = Verdicts(found.judged).frame()
         write_text(figures / "claims.csv", verdicts.to_csv(index=False, lineterminator="\n"))
-    counts = Counter(str(judged.verdict.state) for judged in found.judged)
+    counts = Counter(judged.state for judged in found.judged)
     told = [f"{len(found.cells)} cells", f"{len(found.displays)} figures"]
     told += [f"{n} {state}" for state, n in sorted(counts.items())]
     click.echo(f"{output}: {', '.join(told)}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import pandas as pd
@@ -17,12 +18,15 @@ from alignset.cli.visible import one_line, visible
 from alignset.evaluate.proportion import IntervalRule, clopper_pearson, wilson
 from alignset.review.aim import MEASURES, Aim
 from alignset.review.design import Allocation, even, neyman, proportional
+from alignset.review.log import read_answers
 from alignset.tables.files import plain
 
 ALLOCATIONS: Mapping[str, Allocation] = {of.__name__: of for of in (proportional, even, neyman)}
 INTERVALS: Mapping[str, IntervalRule] = {"wilson": wilson, "exact": clopper_pearson}
 MAX_CELL = 200
 """Characters of a cell that are printed."""
+LONG_TEXT = 40
+"""Characters from which a column is text that may be wrapped."""
 FILE_WIDTH = 160
 """Width of printed tables when the output is not a terminal."""
 
@@ -69,12 +73,20 @@ between_option = click.option(
     "--between", nargs=2, metavar="GROUP GROUP", default=None,
     help="The difference between two groups: the second minus the first.",
 )  # fmt: skip
+answers_option = click.option(
+    "--answers", type=PATH, metavar="FILE",
+    help="Log of reviewers' answers that `alignset join` wrote: labels are as sure as these are.",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 seed_option = click.option("--seed", "random_state", default=0, show_default=True)
 label_studio_option = click.option(
     "--label-studio", "tasks", type=PATH, help="Also write Label Studio tasks (JSON)."
 )
+design_option = click.option(
+    "--design", type=PATH, metavar="FILE",
+    help="How rows were drawn, as `alignset sample` wrote it.  [default: beside sheet or table]",
+)  # fmt: skip
 show_option = click.option(
     "--show", multiple=True, metavar="COLUMN", help="Column the reviewer sees; can be repeated."
 )
@@ -127,20 +139,66 @@ def parse_guess(given: Sequence[str], labels: Sequence[Any]) -> float | dict[Any
         ) from None
 
 
+REVIEWERS = {
+    "reviewer": "reviewer", "answers": "answers", "shared": "shared", "cannot_tell": "cannot tell",
+    "error": "error rate", "low": "from", "high": "to",
+}  # fmt: skip
+"""Column of what is known about reviewers -> its heading."""
+
+
+def read_answers_file(path: Path | None) -> pd.DataFrame | None:
+    """Read a log of answers as text; None if there is no file."""
+    return None if path is None else read_answers(path)
+
+
 def print_grid(frame: pd.DataFrame, titles: Mapping[str, str]) -> None:
-    """Print columns of a frame: numbers right-aligned, missing values blank."""
+    """Print columns of a frame: numbers right-aligned, missing values blank.
+
+    Only columns of long texts are wrapped. What does not fit a terminal is printed a row at a time,
+    a line for each column; into a file, lines are as long as they have to be.
+    """
+    heads = [visible(title, most=MAX_CELL) for title in titles.values()]
+    rows = [[_text(v) for v in row.values()] for row in frame[list(titles)].to_dict("records")]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    least = sum(min(width, LONG_TEXT) + 2 for width in widths) - 2
+    out = console()
+    if least > out.width and out.is_terminal:
+        _print_upright(out, heads, rows)
+        return
+    out.width = max(out.width, least)
     grid = Grid(box=None, pad_edge=False)
-    for name, title in titles.items():
+    for name, head, width in zip(titles, heads, widths, strict=True):
         number = pd.api.types.is_numeric_dtype(frame[name])
-        grid.add_column(visible(title, most=MAX_CELL), justify="right" if number else "left")
-    for row in frame[list(titles)].to_dict("records"):
-        grid.add_row(*(_text(value) for value in row.values()))
-    console().print(grid)
+        side: Literal["left", "right"] = "right" if number else "left"
+        grid.add_column(head, justify=side, no_wrap=width <= LONG_TEXT)
+    for row in rows:
+        grid.add_row(*row)
+    out.print(grid)
+
+
+def _print_upright(out: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print every row as a block: its first column, and below it a line for each of the others."""
+    for i, row in enumerate(rows):
+        if i:
+            out.print()
+        for j, (head, text) in enumerate(zip(heads, row, strict=True)):
+            if text or j == 0:
+                out.print(f"{'  ' if j else ''}{head}: {text}", soft_wrap=True)
+
+
+def say_next(command: str) -> None:
+    """Print the command to type next, on one line, so that it can be copied."""
+    click.echo(visible(f"next: {command}"))
 
 
 def say(text: str) -> None:
     """Print a sentence, wrapped to the terminal."""
     console().print(visible(text), highlight=False, markup=False)
+
+
+def as_command(*words: object) -> str:
+    """Return words as a shell takes them."""
+    return shlex.join(map(str, words))
 
 
 def console() -> Console:

@@ -8,18 +8,25 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.review.sample import sample
-from alignset.review.sheet import (
+from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
+from alignset.review.label_studio import (
     LABEL_STUDIO_CONFIG,
-    Sheet,
     check_json_output,
     write_label_studio,
+)
+from alignset.review.sample import sample
+from alignset.review.sheet import (
+    Sheet,
+    check_reviewers,
+    check_sheet_output,
+    share_sheet,
+    write_shared,
     write_sheet,
 )
-from alignset.tables.files import check_output, read_table
+from alignset.review.sidecar import design_path
 
 
-@click.command("sample")
+@click.command("sample", cls=TableCommand)
 @ask.table_argument
 @click.option("--n", type=int, required=True, help="Rows to draw.")
 @click.option("--label", metavar="COLUMN", help="Observed label: sets the strata and the choices.")
@@ -37,22 +44,37 @@ from alignset.tables.files import check_output, read_table
 @ask.between_option
 @click.option("--floor", type=click.IntRange(max=10**9), default=1, show_default=True,
               help="Minimum rows from each cell.")  # fmt: skip
-@ask.out_option("Sheet: .csv or .tsv.")
+@ask.out_option("Sheet: .csv, .tsv or .xlsx.")
+@click.option(
+    "--reviewers",
+    metavar="NAME,NAME,...",
+    default="",
+    help="One sheet for each of them: NAME becomes part of its file's name.",
+)
+@click.option("--twice", type=click.FloatRange(0, 1), default=0.0, metavar="SHARE",
+              help="With --reviewers: share of rows that two of them review.")  # fmt: skip
 @ask.label_studio_option
 @ask.seed_option
 @ask.overwrite_option
+@grouping_options
+@reading_options
 def command(
     table: Path,
     guess: tuple[str, ...],
     out: Path,
     tasks: Path | None,
     overwrite: bool,
+    reading: TableReading,
+    reviewers: str,
+    twice: float,
     **options: Any,
 ) -> None:
     """Draw N rows of TABLE for review, at random within each group x observed label.
 
-    The sheet is shuffled and gives each row's selection probability. Fill in its empty column
-    "reviewed" with the true label or "cannot tell", then add it to TABLE with `alignset join`.
+    The sheet is shuffled. How its rows were drawn would tell reviewers the observed label, so it
+    is in a file beside the sheet, NAME.design.json, which stays with you. Have the sheet filled in
+    on a page of its own (`alignset review`) or as a spreadsheet: its column "reviewed" takes the
+    true label or "cannot tell". Then add it to TABLE with `alignset join`.
 
     With --measure, rows are shared out so that the interval of that measure is shortest, in the
     group where it is longest: more rows where the true label is least certain, given the observed
@@ -60,21 +82,47 @@ def command(
     more, and otherwise follows from --guess. No row's probability is zero.
     """
     aim = ask.take_aim(options)
-    check_sheet_outputs(out, tasks, overwrite=overwrite)
-    frame = read_table(table, as_text=[options["id"] or ""])
-    label = options["label"]
+    people = check_reviewers([name.strip() for name in reviewers.split(",") if name.strip()])
+    if twice and not people:
+        raise click.UsageError("--twice needs --reviewers.")
+    if tasks is not None and people:
+        raise click.UsageError("--label-studio shares tasks out itself; leave out --reviewers.")
+    check_sheet_outputs(out, tasks, people, overwrite=overwrite)
+    label, named = options["label"], options["group"]
+    frame = reading.read(
+        table, ids=[options["id"]], label=label, truth=options["truth"], groups=named
+    )
+    options["group"] = reading.groups(named)
     labels = frame[label].drop_duplicates().tolist() if label in frame else []
     sheet = sample(frame, guess=ask.parse_guess(guess, labels), aim=aim, **options)
-    write_outputs(sheet, out, tasks, overwrite=overwrite)
+    if not people:
+        write_outputs(sheet, out, tasks, overwrite=overwrite)
+        return
+    shared = share_sheet(sheet, people, twice=twice, random_state=options["random_state"])
+    places = write_shared(sheet, shared, out, overwrite=overwrite)
+    for name, place in places.items():
+        click.echo(f"{place}: {len(shared[name])} rows for {name}")
+    double = sum(map(len, shared.values())) - len(sheet)
+    click.echo(f"{_about(sheet, out)}; {double} of {len(sheet)} rows are reviewed twice")
+    ask.say_next(ask.as_command("alignset", "review", next(iter(places.values()))))
 
 
-def check_sheet_outputs(out: Path, tasks: Path | None, *, overwrite: bool) -> None:
+def check_sheet_outputs(
+    out: Path, tasks: Path | None, reviewers: tuple[str, ...] = (), *, overwrite: bool
+) -> None:
     """Refuse outputs that cannot be written or read back, before any work is done."""
-    if out.suffix.lower() not in (".csv", ".tsv"):
-        raise ValueError(f"{out.name} must end in .csv or .tsv, which reviewers can fill in.")
-    check_output(out, overwrite=overwrite)
+    check_sheet_output(out, reviewers, overwrite=overwrite)
     if tasks is not None:
         check_json_output(tasks, overwrite=overwrite)
+
+
+def _about(sheet: Sheet, out: Path) -> str:
+    chance = sheet.rows["probability"]
+    return (
+        f"{design_path(out)}: how they were drawn, not for reviewers: wave "
+        f"{sheet.rows['wave'].iloc[0]}, selection probabilities {chance.min():.3g} to "
+        f"{chance.max():.3g}"
+    )
 
 
 def write_outputs(
@@ -86,11 +134,9 @@ def write_outputs(
         write_label_studio(sheet, tasks, overwrite=overwrite)
     if not echo:
         return
-    chance = sheet.rows["probability"]
-    click.echo(
-        f"{out}: {len(sheet)} rows to review, wave {sheet.rows['wave'].iloc[0]}, selection "
-        f"probabilities {chance.min():.3g} to {chance.max():.3g}"
-    )
+    click.echo(f"{out}: {len(sheet)} rows to review")
+    click.echo(_about(sheet, out))
     if tasks is not None:
         click.echo(f"{tasks}: the same rows as Label Studio tasks; labelling interface:")
         click.echo(LABEL_STUDIO_CONFIG, nl=False)
+    ask.say_next(ask.as_command("alignset", "review", out))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,21 @@ import numpy as np
 import pandas as pd
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.evaluate import ThresholdChoice, choose_threshold
 from alignset.evaluate.thresholds import TARGETS
 from alignset.model.decisions import rarest
 from alignset.model.estimating import HeldOutRows
 from alignset.model.fitted import Model
 from alignset.model.folder import load_model, store_thresholds
+from alignset.model.reading import read_for_model
 from alignset.model.thresholds import (
     against_rest,
     check_two_classes,
     class_code,
     thresholds_to_data,
 )
-from alignset.tables.files import check_columns, hash_file, in_thousands, read_table
+from alignset.tables.files import check_columns, hash_file, in_thousands
 from alignset.tables.targets import read_targets
 
 TITLES = {
@@ -46,7 +49,7 @@ def parse_target(_context: Any, _option: Any, text: str | None) -> tuple[str, fl
         ) from None
 
 
-@click.command("threshold")
+@click.command("threshold", cls=TableCommand)
 @click.argument("model", type=ask.PATH)
 @click.argument("table", type=ask.PATH, required=False)
 @click.option(
@@ -64,6 +67,7 @@ def parse_target(_context: Any, _option: Any, text: str | None) -> tuple[str, fl
 @ask.level_option
 @ask.json_option
 @ask.seed_option
+@reading_options
 def command(
     model: Path,
     table: Path | None,
@@ -75,6 +79,7 @@ def command(
     level: float,
     as_json: bool,
     random_state: int,
+    reading: TableReading,
 ) -> None:
     """Choose the probability from which MODEL predicts the class to find, one of two.
 
@@ -98,7 +103,10 @@ def command(
             "the folder's held-out rows are in the groups of --judge-by, which predictions do not "
             "know; pass a TABLE of other rows, some of them reviewed."
         )
-    rows = _kept(loaded, positive) if table is None else _from_table(loaded, table, positive)
+    if table is None:
+        rows = _kept(loaded, positive)
+    else:
+        rows = _from_table(loaded, table, positive, reading, as_json)
     of_class = rows.pop("of_class")
     rows |= {"per_group": per_group, "level": level, "random_state": random_state}
     found = replace(choose_threshold(target[0], target[1], **rows), of_class=of_class)
@@ -130,7 +138,9 @@ def _kept(model: Model, positive: str | None) -> dict[str, Any]:
     }
 
 
-def _from_table(model: Model, path: Path, positive: str | None) -> dict[str, Any]:
+def _from_table(
+    model: Model, path: Path, positive: str | None, reading: TableReading, quiet: bool
+) -> dict[str, Any]:
     """Return the rows of a table that the model was not trained on, and the class to find."""
     check_two_classes(len(model.classes))
     if hash_file(path) == (model.manifest.get("data") or {}).get("sha256"):
@@ -138,7 +148,7 @@ def _from_table(model: Model, path: Path, positive: str | None) -> dict[str, Any
             f"{path.name} is the table that the model was trained on, and knows too well; leave it "
             "out to use the held-out predictions that the folder keeps."
         )
-    frame = read_table(path)
+    frame = read_for_model(model, path, dialect=reading.dialect, tell=tell(quiet))
     truth = model.columns.truth
     check_columns(frame, [model.columns.label, *([] if truth is None else [truth])])
     if truth is None or frame[truth].isna().all():
@@ -178,6 +188,8 @@ def _print(found: ThresholdChoice, loaded: Model, folder: Path, dry_run: bool) -
     for note in found.notes:
         ask.say(f"note: {note}")
     ask.say(f"{folder}: {'nothing was written' if dry_run else 'threshold written'}")
+    again = "the same without --dry-run" if dry_run else ""
+    ask.say_next(again or f"alignset report {shlex.quote(str(folder))} -o report.html")
 
 
 def _columns(frame: pd.DataFrame, name: str) -> list[pd.Series[float]]:

@@ -22,7 +22,7 @@ def calibrate_blend(fitted: BlendFit, sizes: tuple[int, int], seed: int) -> Grou
     weight = (rows.weights * review.weight)[at]
     found = fit_group_calibration(
         to_probability(fitted.held[seen]), rows.y_seen[at], rows.y_true[at], rows.group[at],
-        weight, n_groups, seed=seed,
+        weight, n_groups, seed=seed, share=rows.shares[at],
     )  # fmt: skip
     return found if found.changed else None
 
@@ -36,9 +36,9 @@ def calibrate_ensemble(
         return None
     p = np.concatenate([ensemble.probability(part.X, fold) for fold, part in held])
     parts = [part for _, part in held]
-    y_seen, y, group, weight = (
+    y_seen, y, group, weight, share = (
         np.concatenate([getattr(part, name) for part in parts])
-        for name in ("y_seen", "y_true", "group", "weights")
+        for name in ("y_seen", "y_true", "group", "weights", "shares")
     )
-    found = fit_group_calibration(p, y_seen, y, group, weight, sizes[1], seed=seed)
+    found = fit_group_calibration(p, y_seen, y, group, weight, sizes[1], seed=seed, share=share)
     return found if found.changed else None

@@ -30,6 +30,7 @@ from alignset.estimator.inputs import (
 from alignset.estimator.learn import ToLearn, learn_blend, learn_method
 from alignset.estimator.rates import noise_rates_of
 from alignset.estimator.resolve import resolve
+from alignset.estimator.soft import expand_soft, read_truth
 from alignset.estimator.warn import warn_of_gaps
 from alignset.labels import EncodedLabels, encode_groups, encode_labels
 from alignset.learners import Blend
@@ -192,8 +193,9 @@ class NoisyLabelClassifier(
             A table may hold text, dates and gaps, which are encoded as ``alignset fit`` does.
         y : array-like of shape (n,)
             Observed labels.
-        y_true : array-like of shape (n,), optional
-            True labels; missing (NaN, None, ``pd.NA``, masked) where a row was not reviewed.
+        y_true : array-like of shape (n,) or (n, K), optional
+            True labels; missing (NaN, None, ``pd.NA``, masked) where a row was not reviewed. Of
+            uncertain ones, the probability of each class: sorted, or as a DataFrame's columns say.
         groups : array-like of shape (n,) or (n, m), optional
             Group of each row; with several columns, groups are their intersections.
         sample_weight : array-like of shape (n,), optional
@@ -208,14 +210,15 @@ class NoisyLabelClassifier(
         new = copy(self)  # a fit that fails or is interrupted leaves this one as it was
         encoder, X, y = new._read(X, y)
         n = X.shape[0]
-        labels, (names, group) = encode_labels(y, y_true), encode_groups(groups, n)
+        (labels, soft), (names, group) = read_truth(y, y_true), encode_groups(groups, n)
         check_not_reviewed(labels)
         check_groups_are_few(names, n)
         weight = check_weights(sample_weight, n)
         probability = _on_reviewed(review_probability, labels)
         unit = None if units is None else _repeated(encode_groups(units, n)[1])
         rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability, unit)
-        counted = rows if weight.all() else rows.take(weight > 0)
+        rows = expand_soft(rows, soft)
+        counted = rows if weight.all() else rows.take(rows.weights > 0)
         return self._become(new._learn(counted, labels.classes, names, encoder))
 
     def _become(self, fitted: NoisyLabelClassifier) -> NoisyLabelClassifier:
@@ -244,8 +247,12 @@ class NoisyLabelClassifier(
         *,
         review_probability: NDArray[np.float64] | None = None,
         unit: NDArray[np.int64] | None = None,
+        soft: NDArray[np.float64] | None = None,
     ) -> NoisyLabelClassifier:
-        """Train as :meth:`fit` does, on labels, groups and units that are already codes."""
+        """Train as :meth:`fit` does, on labels, groups and units that are already codes.
+
+        ``soft`` (n, K) are probabilities of the true class of reviewed rows, where uncertain.
+        """
         self._check_settings(review_probability)
         check_sparse(X)
         new = copy(self)
@@ -253,6 +260,7 @@ class NoisyLabelClassifier(
         probability = _on_reviewed(review_probability, labels)
         unit = None if unit is None else _repeated(unit)
         rows = Part(X, labels.y_seen, labels.y_true, group, None, probability, unit)
+        rows = expand_soft(rows, soft)
         return self._become(new._learn(rows, labels.classes, group_names))
 
     def _check_settings(self, review_probability: Any) -> None:

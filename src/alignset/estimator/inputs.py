@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from alignset.labels import EncodedLabels
+from alignset.labels import EncodedLabels, UnreadCellsWarning
 from alignset.rows.features import check_sparse
 from alignset.stack import Backbone, Module
 
@@ -27,15 +28,40 @@ def learn_encoder(X: Any) -> Any:
     """Return how to turn a table with text, dates or gaps into numbers; None if it needs none.
 
     The command line encodes tables in the same way: numbers are filled with their median and say
-    where they were missing, text becomes one column per level, rare levels one for all.
+    where they were missing, text becomes one column per level, rare levels one for all; dates,
+    numbers with units and codes written as text are read as such. Text of too many values is
+    refused, unless its dtype is ``category``.
     """
     frame = as_frame(X)
     if frame is None:
         return None
-    from alignset.tables.kinds import kind_of
     from alignset.tables.preprocess import fit_preprocessing
 
-    return fit_preprocessing(frame, {name: kind_of(frame[name]) for name in frame.columns})
+    made = fit_preprocessing(frame, {name: _holds(frame[name]) for name in frame.columns})
+    for name, cells in made.unread_cells(frame).items():
+        warnings.warn(
+            f"column {name!r} has {len(cells)} cells that are no number or date, such as "
+            f"{cells[0]!r}; they count as missing.",
+            UnreadCellsWarning,
+            stacklevel=2,
+        )
+    return made
+
+
+def _holds(values: Any) -> Any:
+    """Return what a column holds; refuse text of too many values unless it is a categorical."""
+    from alignset.tables.kinds import Holds, what_holds
+
+    found = what_holds(values)
+    if found.kind != "text":
+        return found
+    if str(values.dtype) == "category":
+        return Holds("category")
+    raise ValueError(
+        f"column {values.name!r} of X holds text with {values.nunique()} values, too many to learn "
+        f"from; drop it with X.drop(columns={values.name!r}), or keep its most frequent values "
+        f"with X[{values.name!r}].astype('category')."
+    )
 
 
 def as_frame(X: Any) -> Any:

@@ -104,10 +104,10 @@ def learn_blend(
 
 def _can_train(method: Method, rows: Part, folds: int) -> bool:
     """Tell whether every fold leaves a network enough reviewed rows, right and wrong."""
-    wrong = (rows.y_seen != rows.y_true)[rows.reviewed]
-    few = min(int(wrong.sum()), int((~wrong).sum())) if method.learns_errors else len(wrong)
+    wrong, own = (rows.y_seen != rows.y_true)[rows.reviewed], rows.shares[rows.reviewed]
+    few = min(own[wrong].sum(), own[~wrong].sum()) if method.learns_errors else own.sum()
     # a fold that judges and one that stops must leave a third to train on
-    return folds >= 3 and few >= 2 * folds and not rows.reviewed.all()
+    return bool(folds >= 3 and few >= 2 * folds and not rows.reviewed.all())
 
 
 def configs_of(clf: NoisyLabelClassifier, method: Method, seed: int) -> list[dict[str, Any]]:

@@ -107,10 +107,10 @@ def warn_of_review(review: Review, classes: Sequence[Any]) -> None:
             "review_probability if it is known, or review rows at random.",
             SelectiveReviewWarning,
         )
-    counts = np.bincount(rows.y_true[looked], minlength=len(classes))
+    counts = np.bincount(rows.y_true[looked], rows.shares[looked], len(classes))
     few = (counts < FEW) & np.isin(np.arange(len(classes)), rows.y_seen)
     for k in np.flatnonzero(few).tolist():
-        found = "no reviewed row" if not counts[k] else f"only {counts[k]} reviewed rows"
+        found = "no reviewed row" if not counts[k] else f"only {counts[k]:.0f} reviewed rows"
         _warn(
             f"{found} turned out to be {classes[k]!r}; the review says little about that class, "
             "and the model leans on observed labels for it. Review more rows that may be of it.",

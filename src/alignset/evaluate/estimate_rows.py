@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from alignset.evaluate.difference import ReviewedSample, design_strata
 from alignset.evaluate.estimands import ESTIMANDS, Estimand, ScoredRows
+from alignset.evaluate.imputed import DRAWS, TruthDraws
 from alignset.evaluate.inputs import Weights, check_weight
 from alignset.evaluate.soft_labels import log_odds, soft_labels
-from alignset.labels import encode_groups, encode_labels, is_missing
+from alignset.labels import UNREVIEWED, encode_groups, encode_labels, encode_shares, is_missing
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -40,6 +41,8 @@ class EstimateRows:
         Which rows each group has.
     finest : tuple
         Names of the cells that share no row: the groups, or their intersections.
+    imputed : tuple of EstimateRows
+        The same rows with other sets of true labels, if these are not certain.
     """
 
     scored: tuple[ScoredRows, ...]
@@ -51,6 +54,7 @@ class EstimateRows:
     belief: Floats
     cells: dict[Any, Mask]
     finest: tuple[Any, ...]
+    imputed: tuple[EstimateRows, ...] = ()
     _samples: dict[bytes, ReviewedSample] = field(default_factory=dict, init=False, repr=False)
 
     def sample(self, member: Mask) -> ReviewedSample:
@@ -59,6 +63,11 @@ class EstimateRows:
         if key not in self._samples:
             self._samples[key] = self._sample(member)
         return self._samples[key]
+
+    def with_draws(self, draws: TruthDraws) -> EstimateRows:
+        """Return the rows with several sets of true labels, each of which is as well possible."""
+        known = np.where(self.reviewed, draws.codes, UNREVIEWED)
+        return replace(self, imputed=tuple(replace(self, true=codes) for codes in known))
 
     def _sample(self, member: Mask) -> ReviewedSample:
         reviewed, observed = self.reviewed[member], self.scored[0].observed[member]
@@ -108,7 +117,7 @@ def check_rows(
     metric: str,
     scores: list[ArrayLike],
     y: ArrayLike,
-    y_true: ArrayLike,
+    y_true: ArrayLike | TruthDraws,
     *,
     groups: Any,
     review_probability: ArrayLike | None,
@@ -121,19 +130,19 @@ def check_rows(
 ) -> EstimateRows:
     """Check and encode everything, and make the soft labels."""
     n = len(np.asarray(y, dtype=object))
-    _same_length("y_true", np.asarray(y_true, dtype=object), n)
+    draws, known = _uncertain(y, y_true, rng)
+    _same_length("y_true", np.asarray(known, dtype=object), n)
     tables = [_check_score(score, n) for score in scores]
     n_classes = tables[0].shape[1]
     estimand = check_metric(metric, n_classes)
     needs = "probability" if estimand is None else estimand.needs
     if needs == "probability" or metric == "net_benefit":
         _check_probability(metric, tables)
-    observed, true = _classes(y, y_true, n_classes)
-    size = check_weight(sample_weight, n).double().numpy()
-    cuts = needs == "threshold", threshold, flagged
+    observed, true = _classes(y, known, n_classes)
+    size, cuts = _sizes(sample_weight, n), (needs == "threshold", threshold, flagged)
     codes, cells, finest = _cells(groups, n)
     own = _own_soft(tables, observed, true, codes, _features(X, tables[1:], n), rng)
-    return EstimateRows(
+    rows = EstimateRows(
         scored=tuple(_flagged(metric, table, observed, size, *cuts) for table in tables),
         true=true,
         reviewed=true >= 0,
@@ -144,6 +153,46 @@ def check_rows(
         cells=cells,
         finest=finest,
     )
+    return rows if draws is None else rows.with_draws(_usable(metric, draws))
+
+
+def _sizes(sample_weight: Weights, n: int) -> Floats:
+    return check_weight(sample_weight, n).double().numpy()
+
+
+def _usable(metric: str, draws: TruthDraws) -> TruthDraws:
+    """Refuse a metric that uncertain labels cannot tell."""
+    if metric in EVEN:
+        raise ValueError(
+            f"{metric} is not estimated from uncertain true labels; pass the most probable ones, "
+            "or estimate tpr and fpr by group."
+        )
+    return draws
+
+
+def _uncertain(
+    y: ArrayLike, y_true: Any, rng: np.random.Generator
+) -> tuple[TruthDraws | None, Any]:
+    """Return sets of labels, None if labels are certain; and the most probable ones."""
+    if isinstance(y_true, TruthDraws):
+        draws = y_true
+        classes = encode_labels(y).classes
+        if classes.dtype.kind in "biuf" and np.isin(classes, np.arange(draws.n_classes)).all():
+            classes = np.arange(draws.n_classes)  # codes, not all of which need be observed
+    elif len(np.shape(y_true)) == 2 and np.shape(y_true)[1] > 1:
+        labels, shares = encode_shares(y, y_true)
+        draws = TruthDraws.from_shares(shares, DRAWS, rng.spawn(1)[0])  # folds stay as they are
+        classes = labels.classes
+    else:
+        return None, y_true
+    if len(classes) != draws.n_classes:
+        raise ValueError(
+            f"y_true is for {draws.n_classes} classes but y has {len(classes)}; every class must "
+            "be observed at least once."
+        )
+    names = np.array([*classes.tolist(), None], dtype=object)  # the last is UNREVIEWED
+    certain = bool((draws.codes == draws.codes[0]).all())
+    return (None if certain else draws), names[draws.mode]
 
 
 def _own_soft(

@@ -17,6 +17,7 @@ from alignset.evaluate.difference import (
 from alignset.evaluate.estimands import ESTIMANDS, Linearized
 from alignset.evaluate.estimate_rows import EVEN, EstimateRows, check_metric, check_rows
 from alignset.evaluate.even_estimate import estimate_even
+from alignset.evaluate.imputed import TruthDraws, pool_differences
 from alignset.evaluate.inputs import Weights
 from alignset.evaluate.result import Estimate
 
@@ -27,7 +28,7 @@ def estimate(
     metric: str,
     y_score: ArrayLike,
     y: ArrayLike,
-    y_true: ArrayLike,
+    y_true: ArrayLike | TruthDraws,
     *,
     groups: Any = None,
     review_probability: ArrayLike | None = None,
@@ -57,8 +58,10 @@ def estimate(
         not come from a model that was fitted to the true labels of these rows.
     y : array-like of shape (n,)
         Observed labels, right or wrong.
-    y_true : array-like of shape (n,)
-        True labels; missing (NaN, None) where a row was not reviewed.
+    y_true : array-like of shape (n,) or (n, K), or TruthDraws
+        True labels; missing (NaN, None) where a row was not reviewed. Of uncertain ones, the
+        probability of each class, or sets of labels that are as well possible, which intervals
+        allow for; aueoc and hm need labels that are certain.
     groups : array-like of shape (n,) or (n, m), optional
         Also estimate within each group; with m columns, within each value of each column and
         within their intersections. aueoc and hm need them.
@@ -130,7 +133,7 @@ def estimate_difference(
     metric: str,
     y_score: ArrayLike,
     y: ArrayLike,
-    y_true: ArrayLike,
+    y_true: ArrayLike | TruthDraws,
     *,
     y_score_b: ArrayLike | None = None,
     groups: Any = None,
@@ -197,6 +200,16 @@ def _difference(
     metric: str, rows: EstimateRows, member: Mask, *, finite: bool, power: float | None
 ) -> Difference:
     """Estimate within some rows; of two scores, the second minus the first."""
+    sets = rows.imputed or (rows,)
+    return pool_differences(
+        [_one_difference(metric, one, member, finite=finite, power=power) for one in sets]
+    )
+
+
+def _one_difference(
+    metric: str, rows: EstimateRows, member: Mask, *, finite: bool, power: float | None
+) -> Difference:
+    """Estimate with one set of true labels."""
     sample = rows.sample(member)
     linearise = ESTIMANDS[metric].linearise
     label, expanded = sample.label, sample.expanded

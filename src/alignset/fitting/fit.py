@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -15,10 +15,14 @@ import pandas as pd
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import predictor_of
 from alignset.estimator.names import name_of, needs_unreviewed
+from alignset.evaluate.imputed import TruthDraws
 from alignset.evaluate.noise_rate import ReviewDesign
-from alignset.fitting.compare import Comparison, can_compare, compare
+from alignset.fitting.advice import Advice, advise, gather_evidence
+from alignset.fitting.answered import AnsweredTable
+from alignset.fitting.compare import AUTO, Comparison, can_compare, compare
 from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
-from alignset.fitting.holdout import Judging
+from alignset.fitting.holdout import Holdout, Judging
+from alignset.fitting.judge import BLEND
 from alignset.fitting.plain import PLAIN_LEARNERS
 from alignset.learners import Blend
 from alignset.model.evaluation import MIN_CELL, Evaluation, keep_evaluation, small_groups
@@ -41,14 +45,16 @@ class Fitted:
     model: Model  # trained on all rows; ``save_model`` writes it
     comparison: Comparison | None  # None if too few rows are reviewed to compare
     notes: tuple[str, ...]  # columns and groups left out, and what could not be done
+    advice: Advice  # use it, use it with care, or do not use it
 
 
 def fit_table(
     frame: pd.DataFrame,
     choice: Choice,
     *,
-    method: str = "blend",
+    method: str = AUTO,
     settings: Settings | None = None,
+    answers: pd.DataFrame | None = None,
     about: Mapping[str, Any] | None = None,
     advance: Progress | None = None,
     judging: Judging | None = None,
@@ -60,10 +66,14 @@ def fit_table(
     frame : DataFrame
     choice : Choice
         Columns, as returned by ``choose_columns``; ``truth`` must be among them.
-    method : str, default "blend"
-        A name that ``alignset methods`` lists: the blend of all candidates, a method, a label
-        strategy or a learner; or one of each of the last two, such as "observed_linear".
+    method : str, default "auto"
+        What the comparison of the blend with plain models recommends. Or a name that ``alignset
+        methods`` lists: the blend of all candidates, a method, a label strategy or a learner; or
+        one of each of the last two, such as "observed_linear".
     settings : Settings, optional
+    answers : DataFrame, optional
+        The log of reviewers' answers that `alignset join` wrote: true labels are then as uncertain
+        as these make them, in training, in noise rates and in the comparison.
     about : mapping, optional
         What else the model folder should record: data, command.
     advance : callable, optional
@@ -87,8 +97,11 @@ def fit_table(
     >>> fitted.model.predict_proba(frame).shape
     (60, 2)
     """
-    settings, columns, method = settings or Settings(), choice.columns, name_of(method)
-    targets, design = read_targets(frame, columns), design_of(frame, columns)
+    settings, columns, asked = settings or Settings(), choice.columns, fit_name(method)
+    method = BLEND if asked == AUTO else asked
+    read, design = read_targets(frame, columns), design_of(frame, columns)
+    told = AnsweredTable(answers, frame, columns, read, design)
+    targets = told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
     judging = judging or Judging()
     holdout = judging.holdout(frame, choice, targets, settings.folds)
@@ -99,24 +112,49 @@ def fit_table(
     held = comparison = kept = None
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step, holdout)
-        kept, comparison = _judge(judged, held.of(holdout), method, settings)
+        judged = judging.targets(frame, told.targets(held.scores[method]), holdout)
+        kept, comparison = _judge(judged, held.of(holdout), asked, settings)
+        method = kept.asked
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
     clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
     step("done")
-    told = holdout.notes if holdout else ()
-    notes = (*choice.notes, *_review_notes(judged, comparison, reason), *said, *told)
+    review = _review_notes(judged, comparison, reason, holdout, auto=asked == AUTO)
+    notes, where = (*choice.notes, *review, *told.notes, *said), judging.facts(holdout)
+    advice = _advise(kept, comparison, reason, where["held_out"], settings.seed)
     known = {
-        **(about or {}),
-        **_training(clf, method, targets, settings),
+        **(about or {}), **_training(clf, method, targets, settings),
         "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
-        "comparison": comparison,
-        "held_out": holdout.told if holdout else "rows at random",
-        "judged_by": list(judging.by),
-        "notes": notes,
-    }
+        "comparison": comparison, "asked": asked, "advice": advice, "notes": notes, **where,
+        "reviewers": told.facts(),
+    }  # fmt: skip
     model = _model(clf, prep, columns, plain(known), kept, profile_table(frame, prep))
-    return Fitted(model, comparison, notes)
+    return Fitted(model, comparison, notes, advice)
+
+
+def fit_name(name: str) -> str:
+    """Return the listed form of what a fit is asked for: "auto", or as ``name_of``.
+
+    Examples
+    --------
+    >>> fit_name("Auto"), fit_name("Observed linear")
+    ('auto', 'observed_linear')
+    """
+    return AUTO if name.strip().lower() == AUTO else name_of(name)
+
+
+def _advise(
+    kept: Evaluation | None,
+    comparison: Comparison | None,
+    reason: str | None,
+    held_out: str,
+    seed: int,
+) -> Advice:
+    found = None
+    if kept is not None and comparison is not None:
+        told = comparison.recommended, comparison.groups_left_out
+        found = gather_evidence(kept, *told, random_state=seed)
+    return advise(found, why_not=(reason or "").partition(";")[0], held_out=held_out)
 
 
 def _stepper(advance: Progress, total: int) -> Callable[[str], None]:
@@ -140,12 +178,14 @@ def _model(
 
 
 def _judge(
-    targets: Targets, held: HeldOut, method: str, settings: Settings
+    targets: Targets, held: HeldOut, asked: str, settings: Settings
 ) -> tuple[Evaluation, Comparison]:
     """Return what the folder keeps of the held-out rows, and the comparison made of them."""
-    small = small_groups(targets)
+    small, auto = small_groups(targets), asked == AUTO
+    method = BLEND if auto else asked
     kept = keep_evaluation(targets, held.scores, method, small, seed=settings.seed)
-    return kept, compare(kept, settings=settings, groups_left_out=small)
+    found = compare(kept, settings=settings, groups_left_out=small, auto=auto)
+    return replace(kept, asked=found.asked), found
 
 
 def _fit_quietly(
@@ -161,9 +201,19 @@ def _fit_quietly(
     return clf, said
 
 
-def _review_notes(targets: Targets, comparison: Comparison | None, reason: str | None) -> list[str]:
+def _review_notes(
+    targets: Targets,
+    comparison: Comparison | None,
+    reason: str | None,
+    holdout: Holdout | None,
+    *,
+    auto: bool,
+) -> list[str]:
     """Say why nothing was compared, and name the groups too small to say anything about."""
     notes = [] if reason is None else [reason]
+    notes += () if holdout is None else holdout.notes
+    if reason is not None and auto:
+        notes.append("nothing was compared, so --method auto fitted the blend.")
     if targets.by_design:
         notes.append(
             "reviewed rows are weighted by the inverse of their probability of being reviewed, in "
@@ -200,7 +250,11 @@ def _noise_rates(
     labels = targets.labels
     cells = Cells(targets.group_names, labels.classes, targets.group, labels.y_seen)
     told = {}
-    for g, found in enumerate(review_noise_rates(AimRows(cells, labels.y_true, ()), design)):
+    draws = None
+    if targets.draws is not None:
+        draws = TruthDraws(targets.draws, len(labels.classes))
+    rates = review_noise_rates(AimRows(cells, labels.y_true, ()), design, draws=draws)
+    for g, found in enumerate(rates):
         known = asdict(found)
         unseen = 1 - found.reviewed / found.rows
         shift = math.nan if more_doubt is None else unseen * more_doubt[g]

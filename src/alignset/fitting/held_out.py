@@ -19,13 +19,14 @@ import torch
 from numpy.typing import NDArray
 
 from alignset.estimator import NoisyLabelClassifier
+from alignset.estimator.soft import expand_soft
 from alignset.fitting.holdout import Holdout, trained_rows
 from alignset.fitting.plain import PLAIN, plain_models
 from alignset.labels import Codes, EncodedLabels
 from alignset.learners.base import to_probability
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds
-from alignset.tables.kinds import Kind
+from alignset.tables.kinds import Holds
 from alignset.tables.preprocess import fit_preprocessing
 from alignset.tables.targets import Floats, Targets
 
@@ -77,6 +78,7 @@ def fit_estimator(
         targets.group_names,
         review_probability=targets.probability[keep] if targets.by_design else None,
         unit=targets.unit[keep],
+        soft=None if targets.soft is None else targets.soft[keep],
     )
 
 
@@ -103,7 +105,7 @@ class HeldOut:
 def score_held_out(
     frame: pd.DataFrame,
     targets: Targets,
-    kinds: Mapping[str, Kind],
+    kinds: Mapping[str, Holds],
     method: str,
     settings: Settings,
     advance: Callable[[str], None],
@@ -155,6 +157,7 @@ def _plain_scores(
     rows = Part(
         X, labels.y_seen[train], labels.y_true[train], targets.group[train], probability=known
     )
+    rows = expand_soft(rows, None if targets.soft is None else targets.soft[train])
     sizes = len(labels.classes), len(targets.group_names)
     models = plain_models(rows, *sizes, seed=settings.seed, advance=advance)
     return {name: to_probability(model.log_odds(X_held)) for name, model in models.items()}

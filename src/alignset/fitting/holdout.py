@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 from alignset.labels import Codes
 from alignset.tables.columns import Choice
 from alignset.tables.files import check_columns
-from alignset.tables.kinds import as_numbers, kind_of
+from alignset.tables.kinds import as_numbers, what_holds
 from alignset.tables.targets import Targets, read_groups
 
+AT_RANDOM = "rows at random"
+"""How rows are held out where nothing else is asked for."""
 SHOWN = 3
 """Values that a message names."""
 
@@ -73,6 +76,11 @@ class Judging:
         check_trained(targets, found)
         return found
 
+    def facts(self, holdout: Holdout | None) -> dict[str, Any]:
+        """Return what the model folder records."""
+        told = AT_RANDOM if holdout is None else holdout.told
+        return {"held_out": told, "judged_by": list(self.by)}
+
     def targets(self, frame: pd.DataFrame, targets: Targets, holdout: Holdout | None) -> Targets:
         """Return the rows that models are judged on, in the groups that they are judged by."""
         if self.by:
@@ -126,9 +134,10 @@ def hold_out_after(frame: pd.DataFrame, asked: str, choice: Choice) -> Holdout:
         ) from None
     name = name or _only_date(choice)
     check_columns(frame, [name])
-    if kind_of(frame[name]) != "date":
+    holds = what_holds(frame[name])
+    if holds.kind != "date":
         raise ValueError(f"column {name!r} holds no dates, so --holdout-after cannot use it.")
-    days = as_numbers(frame[name], "date", None)
+    days = as_numbers(frame[name], "date", None, form=holds.form)
     # false where missing
     after = days > (day.replace(tzinfo=None) - datetime(1970, 1, 1)) / timedelta(days=1)
     if not after.any() or after.all():
@@ -140,7 +149,7 @@ def hold_out_after(frame: pd.DataFrame, asked: str, choice: Choice) -> Holdout:
 
 def _only_date(choice: Choice) -> str:
     """Return the one column that holds dates."""
-    dates = [name for name, kind in choice.kinds.items() if kind == "date"]
+    dates = [name for name, holds in choice.kinds.items() if holds.kind == "date"]
     if len(dates) != 1:
         found = ", ".join(map(repr, dates[:SHOWN])) or "none"
         raise ValueError(

@@ -19,11 +19,14 @@ import numpy as np
 
 from alignset.evaluate import bootstrap
 from alignset.evaluate.estimands import ESTIMANDS, ScoredRows
+from alignset.model.decisions import rarest
 from alignset.model.estimating import HeldOutRows
 from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
 
 MEASURES = ("log_loss", "auroc", "aueoc", "found")
+BLEND = "blend"
+"""Where a recommendation starts from, whichever model a folder holds."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,17 @@ class Judge:
     @cached_property
     def sought(self) -> int:
         """Code of the class that ``found`` is about: the rarest, the last of equals."""
-        weight = self.kept.weight if self.rows.design else None
-        count = np.bincount(self.kept.true, weight, len(self.kept.classes))
-        return int(len(count) - 1 - np.argmin(count[::-1]))
+        return rarest(self.kept)
+
+    @property
+    def base(self) -> str:
+        """The model that is recommended unless another beats it: the blend, if it was compared."""
+        return BLEND if BLEND in self.kept.scores else self.kept.asked
 
     @property
     def others(self) -> list[str]:
-        """The models besides the one asked for."""
-        return [name for name in self.kept.scores if name != self.kept.asked]
+        """The models besides the base."""
+        return [name for name in self.kept.scores if name != self.base]
 
     @cached_property
     def losses(self) -> dict[str, float]:
@@ -97,8 +103,8 @@ class Judge:
         }
 
     def differences(self, other: str, measures: Sequence[str] = MEASURES) -> dict[str, ModelScore]:
-        """Return the model asked for minus another one."""
-        return {measure: self._estimate(measure, self.kept.asked, other) for measure in measures}
+        """Return the base minus another model."""
+        return {measure: self._estimate(measure, self.base, other) for measure in measures}
 
     def _estimate(self, measure: str, name: str, against: str | None = None) -> ModelScore:
         if measure == "aueoc" and len(self.kept.classes) > 2:

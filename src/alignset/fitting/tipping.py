@@ -84,18 +84,22 @@ class _Again:
 
     def recommended(self, weight: Floats) -> str:
         """Return the model to use if reviewed rows stood for these numbers of rows."""
-        now, asked = self._values(weight), self.judge.kept.asked
+        now, base, before = self._values(weight), self.judge.base, self.judge.losses
         moved: dict[str, dict[str, ModelScore]] = {}
         for name, found in self.differences.items():
             moved[name] = {}
             for measure, score in found.items():
-                gaps = [v[asked][measure] - v[name][measure] for v in (now, self.before)]
+                gaps = [v[base][measure] - v[name][measure] for v in (now, self.before)]
                 shift = gaps[0] - gaps[1]
                 moved[name][measure] = replace(
                     score, estimate=score.estimate + shift, low=score.low + shift,
                     high=score.high + shift,
                 )  # fmt: skip
-        return choose(asked, moved, {name: values["log_loss"] for name, values in now.items()})
+        losses = {
+            name: before[name] + values["log_loss"] - self.before[name]["log_loss"]
+            for name, values in now.items()
+        }
+        return choose(base, moved, losses)
 
     def _values(self, weight: Floats) -> dict[str, dict[str, float]]:
         kept = self.judge.kept

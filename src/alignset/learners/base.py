@@ -122,6 +122,12 @@ def even_folds(y: Ints, n_folds: int) -> Ints:
     return fold
 
 
+def of_unit(fold: Ints, unit: Ints) -> Ints:
+    """Return the fold of the first row of each row's unit: copies of a row stay together."""
+    _, first, back = np.unique(unit, return_index=True, return_inverse=True)
+    return np.asarray(fold[first[back.reshape(-1)]])
+
+
 def one_hot(codes: Ints, n: int) -> Floats:
     """Return one column per code."""
     return np.asarray(np.eye(n)[codes])

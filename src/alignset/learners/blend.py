@@ -312,7 +312,7 @@ def _prior(strategies: Sequence[Strategy], review: Review, n_classes: int) -> Fl
     """Return the weights that the reviewed rows have to argue against."""
     rows = review.rows
     at, weight = rows.reviewed, rows.weights * review.weight
-    rarest = min(c for c in np.bincount(rows.y_true[at]) if c)
+    rarest = min(c for c in np.bincount(rows.y_true[at], rows.shares[at]) if c)
     wrong = weight[at] @ (rows.y_seen != rows.y_true)[at]
     share = (wrong + WRONG[0]) / (weight[at].sum() + WRONG[1])
     # labels drawn at random are wrong in this share of rows, and say nothing
@@ -336,13 +336,17 @@ def _combine(
     if len(odds) == 1:  # a single candidate answers for itself
         weights, blend = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0), odds[0]
     else:
-        judged = JudgedRows(rows.y_true[out], rows.y_seen[out], counts[out], dealt.n_classes)
+        judged = JudgedRows(
+            rows.y_true[out], rows.y_seen[out], counts[out], dealt.n_classes,
+            None if rows.share is None else rows.share[out],
+            None if rows.share is None or rows.unit is None else rows.unit[out],
+        )  # fmt: skip
         weights, blend = fit_weights(said[:, out], judged, prior, seed=seed)
     table = [
-        standing(name, v, each, y, weight)
+        standing(name, v, each, y, weight, rows.shares[at])
         for name, v, each in zip(names, weights.v.tolist(), odds, strict=True)
     ]
-    table.append(standing(("blend", "all"), 1.0, blend, y, weight))
+    table.append(standing(("blend", "all"), 1.0, blend, y, weight, rows.shares[at]))
     confidence = confidence_model(blend, rows.y_seen[at], y, weight, seed=seed)
     model = Blended(tuple(models), weights, confidence, tuple(table))
     return BlendFit(model, review, blend)

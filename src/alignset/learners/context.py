@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from alignset.learners.base import Floats, Ints, Learner, Predictor
+from alignset.learners.base import Floats, Ints, Learner, Predictor, of_unit
 from alignset.learners.linear import Linear
 from alignset.rows import Part
 
@@ -76,6 +76,8 @@ class Context:
         at = np.flatnonzero(self.reviewed)
         rng = np.random.default_rng((self.seed, 22))
         fold = rng.permutation(len(at)) % INNER_FOLDS
+        if self.rows.share is not None and self.rows.unit is not None:
+            fold = of_unit(fold, self.rows.unit[at])
         odds = np.empty((len(at), self.n_classes))
         for part in np.unique(fold):
             out = at[fold == part]

@@ -87,6 +87,7 @@ def fit_group_calibration(
     n_groups: int,
     *,
     seed: int,
+    share: Floats | None = None,
 ) -> GroupCalibration:
     """Find the groups that are off, and recalibrate them; a single group is the model itself.
 
@@ -98,14 +99,17 @@ def fit_group_calibration(
         Observed and true class, and group of each.
     weight : float array of shape (n,)
         How many rows each stands for.
+    share : float array of shape (n,), optional
+        Part of a row that each is, where classes are uncertain.
     """
+    share = np.ones(len(y)) if share is None else share
     n_classes = probability.shape[1]
     found = GroupCalibration.none(n_groups, n_classes)
     members = [np.flatnonzero(group == g) for g in range(n_groups)]
     judged = [
         g
         for g, own in enumerate(members)
-        if n_groups > 1 and np.bincount(y[own], minlength=n_classes).min() >= FEWEST
+        if n_groups > 1 and np.bincount(y[own], share[own], n_classes).min() >= FEWEST
     ]
     for g in judged:
         own = members[g]

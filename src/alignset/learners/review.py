@@ -51,7 +51,7 @@ def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int)
     reviewed, n = rows.reviewed, len(rows)
     cell = _cells(rows, n_classes, seed)
     size: Floats = np.bincount(cell, rows.weights, int(cell.max()) + 1).astype(np.float64)
-    count = np.bincount(cell[reviewed], minlength=len(size))
+    count: Floats = np.bincount(cell[reviewed], rows.shares[reviewed], len(size)).astype(float)
     selective = bool(reviewed.any()) and weight is None and _odd(size, count)
     empty = (count == 0) & (size > 0) & (selective or not reviewed.any())
     anchors = _draw(rows, cell, empty, seed)
@@ -89,7 +89,7 @@ def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
     return np.asarray(rows.y_seen * n_levels + level)
 
 
-def _odd(size: Floats, count: Ints) -> bool:
+def _odd(size: Floats, count: Floats) -> bool:
     """Tell whether counts per cell are out of proportion, by a likelihood-ratio test."""
     expected = count.sum() * size / size.sum()
     seen = count > 0
@@ -101,8 +101,8 @@ def _draw(rows: Part, cell: Ints, empty: Mask, seed: int) -> Mask:
     """Draw anchors from the empty cells, as densely as the others were reviewed."""
     reviewed, found = rows.reviewed, np.zeros(len(rows), dtype=bool)
     rng = np.random.default_rng((seed, 28))
-    filled = max(1, int((~empty[cell]).sum()))
-    density = reviewed.sum() / filled if reviewed.any() else 1.0
+    filled = max(1.0, rows.shares[~empty[cell]].sum())
+    density = rows.shares[reviewed].sum() / filled if reviewed.any() else 1.0
     for c in np.flatnonzero(empty):
         at = np.flatnonzero((cell == c) & ~reviewed)
         n = int(np.clip(round(density * len(at)), FEWEST, MOST))

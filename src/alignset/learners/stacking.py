@@ -25,7 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from alignset.learners.base import Floats, Ints, even_folds, one_hot, row_log_loss, to_probability
+from alignset.learners.base import (
+    Floats,
+    Ints,
+    even_folds,
+    of_unit,
+    one_hot,
+    row_log_loss,
+    to_probability,
+)
 from alignset.learners.linear import Linear
 
 LEAST, ROWS = 3.0, 2000.0
@@ -63,6 +71,14 @@ class JudgedRows:
     y_seen: Ints
     weight: Floats
     n_classes: int
+    share: Floats | None = None  # part of a row that each is; None: whole rows
+    unit: Ints | None = None  # which copies are one row, if any are
+
+    @property
+    def n_reviewed(self) -> float:
+        """How many rows are reviewed."""
+        known = self.reviewed
+        return float(known.sum() if self.share is None else self.share[known].sum())
 
     @property
     def reviewed(self) -> Mask:
@@ -99,7 +115,7 @@ def fit_weights(
     labels = rows.labels(known, q)
     slope = _slopes(odds, labels)
     odds = odds * slope[:, None, None]
-    shrinkage = max(LEAST, ROWS / known.sum())
+    shrinkage = max(LEAST, ROWS / rows.n_reviewed)
     held = np.empty((int(known.sum()), rows.n_classes))
     fold = _deal(rows, seed)
     for part in np.unique(fold[known]):
@@ -131,8 +147,8 @@ def _deal(rows: JudgedRows, seed: int) -> Ints:
     """Deal all rows into folds, evenly over what they turned out to be."""
     order = np.random.default_rng((seed, 24)).permutation(len(rows.y))
     fold = np.empty(len(order), dtype=np.int64)
-    fold[order] = even_folds(rows.y[order], min(FOLDS, max(2, int(rows.reviewed.sum()))))
-    return fold
+    fold[order] = even_folds(rows.y[order], min(FOLDS, max(2, int(rows.n_reviewed))))
+    return fold if rows.unit is None else of_unit(fold, rows.unit)
 
 
 def _slopes(odds: Floats, labels: Floats) -> Floats:

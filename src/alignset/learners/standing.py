@@ -25,19 +25,28 @@ class CandidateScore:
 
 
 def standing(
-    name: tuple[str, str], v: float, odds: Floats, y: Ints, weight: Floats
+    name: tuple[str, str],
+    v: float,
+    odds: Floats,
+    y: Ints,
+    weight: Floats,
+    share: Floats | float = 1.0,
 ) -> CandidateScore:
-    """Return how held-out log-odds (n, K) did."""
+    """Return how held-out log-odds (n, K) did; ``share`` is the part of a row that each is."""
     loss = total_log_loss(odds, y, weight) / weight.sum()
-    area, error = auroc_with_error(to_probability(odds), y, weight)
+    area, error = auroc_with_error(to_probability(odds), y, weight, share)
     low, high = np.clip([area - 1.96 * error, area + 1.96 * error], 0.0, 1.0).tolist()
     return CandidateScore(*name, v, float(loss), area, low, high)
 
 
-def auroc_with_error(p: Floats, y: Ints, weight: Floats) -> tuple[float, float]:
+def auroc_with_error(
+    p: Floats, y: Ints, weight: Floats, share: Floats | float = 1.0
+) -> tuple[float, float]:
     """Return the AUROC, the mean over classes against the rest, and its standard error.
 
-    By its influence function, which is DeLong's (1988). NaN if fewer than two classes occur.
+    By its influence function, which is DeLong's (1988). NaN if fewer than two classes occur. Of a
+    row of uncertain class, which is one copy per class with ``share`` q_k of its weight w, the
+    square that is expected is the sum of q_k (w influence_k)^2.
     """
     K = p.shape[1]
     classes = [1] if K == 2 else np.unique(y).tolist()
@@ -48,4 +57,4 @@ def auroc_with_error(p: Floats, y: Ints, weight: Floats) -> tuple[float, float]:
     influence = np.zeros(len(y))
     for k, one in zip(classes, found, strict=True):
         influence += np.where(y == k, one.psi[:, 1], one.psi[:, 0]) / len(found)
-    return area, float(np.sqrt(((weight * influence) ** 2).sum()) / weight.sum())
+    return area, float(np.sqrt(((weight * influence) ** 2 / share).sum()) / weight.sum())

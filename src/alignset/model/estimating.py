@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from alignset.evaluate import Estimate, estimate, estimate_difference
-from alignset.labels import Codes
+from alignset.evaluate.estimate_rows import EVEN
+from alignset.evaluate.imputed import TruthDraws
+from alignset.labels import UNREVIEWED, Codes
 from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
 
@@ -51,6 +53,14 @@ class HeldOutRows:
         """True labels (n,), NaN where nobody looked."""
         none = np.full(len(self.group) - len(self.kept), np.nan)
         return np.concatenate([self.kept.true.astype(np.float64), none])
+
+    @property
+    def draws(self) -> TruthDraws:
+        """Sets of true labels that are as well possible."""
+        assert self.kept.draws is not None
+        gap = np.full((len(self.kept.draws), len(self.group) - len(self.kept)), UNREVIEWED)
+        found = np.concatenate([self.kept.draws, gap], axis=1)
+        return TruthDraws(found, len(self.kept.classes))
 
     @property
     def group(self) -> Codes:
@@ -115,10 +125,10 @@ class HeldOutRows:
         With ``of_class``, of that class against the rest. ``groups``: also within each group;
         ``cells`` are groups to use instead. ``finite``: for the rows of the table alone.
         """
-        y, true, one = self.observed, self.true, self._one(of_class)
+        y, one = self.observed, self._one(of_class)
+        true = self.true if metric in EVEN or self.kept.draws is None else self.draws
         if of_class is not None:
-            y, known = (y == of_class).astype(np.int64), ~np.isnan(true)
-            true = np.where(known, (true == of_class).astype(np.float64), np.nan)
+            y, true = (y == of_class).astype(np.int64), against_class(true, of_class)
         options = {**self.design, "threshold": threshold, "finite": finite}
         options["random_state"] = random_state
         if groups or cells is not None:
@@ -134,6 +144,14 @@ class HeldOutRows:
         if of_class is not None:
             return lambda score: score[:, of_class]
         return (lambda score: score[:, 1]) if len(self.kept.classes) == 2 else (lambda score: score)
+
+
+def against_class(true: Any, of_class: int) -> Any:
+    """Return true labels, or draws of them, as one class against the rest."""
+    if isinstance(true, TruthDraws):
+        hit = (true.codes == of_class).astype(np.int64)
+        return TruthDraws(np.where(true.codes == UNREVIEWED, UNREVIEWED, hit), 2)
+    return np.where(np.isnan(true), np.nan, (true == of_class).astype(np.float64))
 
 
 def _by_cell(values: Floats, cell: Codes, others: Codes, end: Any) -> Floats:

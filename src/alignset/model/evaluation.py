@@ -35,6 +35,10 @@ MOST_KEPT = 50_000
 """Rows nobody reviewed that are kept; more would hardly make anything more precise."""
 
 
+MOST_DRAWS = 20
+"""Sets of true labels that are kept where reviewers err."""
+
+
 @dataclass(frozen=True, eq=False)
 class Unreviewed:
     """Held-out predictions for rows whose true label nobody knows."""
@@ -84,6 +88,7 @@ class Evaluation:
     asked: str  # the method the model was trained with
     by_design: bool  # whether selection probabilities were known
     unreviewed: Unreviewed | None = None  # an older folder has none
+    draws: Codes | None = None  # (M, n), sets of true labels, if reviewers err
 
     def __len__(self) -> int:
         return len(self.true)
@@ -120,6 +125,7 @@ class Evaluation:
                 str(data["asked"]),
                 bool(data["by_design"]),
                 None if rest is None else Unreviewed.from_data(rest, k),
+                None if data.get("draws") is None else np.array(data["draws"], dtype=np.int64),
             )
         except (KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ValueError(f"the evaluation is not what alignset writes ({error!r})") from None
@@ -134,6 +140,10 @@ def _check(found: Evaluation) -> None:
     if not (n and all(shapes) and found.asked in found.scores):
         raise ValueError("the evaluation's columns do not match each other")
     codes = [(found.group, g), (found.observed, k), (found.true, k)]
+    if found.draws is not None:
+        if found.draws.ndim != 2 or found.draws.shape[1] != n or len(found.draws) < 2:
+            raise ValueError("the evaluation's columns do not match each other")
+        codes.append((found.draws, k))
     values = [np.isfinite(found.weight) & (found.weight > 0)]
     values += [(score >= 0) & (score <= 1) for score in found.scores.values()]
     rest = found.unreviewed
@@ -185,6 +195,7 @@ def keep_evaluation(
         tuple(map(str, labels.classes.tolist())), tuple(map(str, kept)), group[order],
         labels.y_seen[order], labels.y_true[order], targets.weight[order], said, asked,
         targets.by_design, _keep_others(targets, scores, here, group, seed),
+        None if targets.draws is None else targets.draws[:MOST_DRAWS, order],
     )  # fmt: skip
 
 

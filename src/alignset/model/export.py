@@ -28,7 +28,8 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
     """Write a model as ONNX, if onnxruntime gives the same probabilities as alignset.
 
     The graph has one input per column of the table, (n, 1) each: numbers, booleans (0 or 1) and
-    dates (days since 1970-01-01) as doubles, NaN if missing; text as strings, "" if missing. The
+    dates (days since 1970-01-01) as doubles, NaN if missing, numbers with units without these;
+    text as strings, "" if missing. A model that reads codes or hashed words is refused. The
     output ``probability`` is (n, K), in the order of ``metadata["classes"]``; thresholds, if the
     model has any, are in ``metadata["thresholds"]`` as JSON. The graph knows no groups: where the
     model recalibrates some, its probabilities are those before that, and
@@ -111,7 +112,7 @@ def onnx_inputs(model: Model, frame: Any) -> dict[str, Any]:
     if isinstance(prep, Matrix):
         return {"features": np.asarray(prep.transform(frame), dtype=np.float64)}
     columns: dict[str, Any] = {
-        c.name: as_numbers(frame[c.name], c.kind, EPOCH)[:, None] for c in prep.numbers
+        c.name: as_numbers(frame[c.name], c.kind, EPOCH, form=c.form)[:, None] for c in prep.numbers
     }
     for c in prep.categories:
         levels = as_levels(frame[c.name])

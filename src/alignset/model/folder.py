@@ -31,12 +31,13 @@ from alignset.model.thresholds import thresholds_from_data, thresholds_to_data
 from alignset.model.vectors import check_vectors, make_vectors
 from alignset.tables.atomic import new_file, new_folder, recover
 from alignset.tables.columns import Columns
-from alignset.tables.preprocess import from_data
+from alignset.tables.preprocess import Matrix, from_data
 from alignset.tables.profile import Profile
 
-FORMAT, SCHEMA = "alignset model", 4
+FORMAT, SCHEMA = "alignset model", 5
 """1 is one network, 2 several members of one, 3 a blend, 4 any of them with thresholds or
-recalibration by group: each the oldest that can hold a model."""
+recalibration by group, 5 any that reads codes, words, units, other dates than ISO, or ranges as
+groups: each the oldest that can hold a model."""
 MANIFEST = "manifest.json"
 WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "vectors.json"
 FILES = (WEIGHTS, PREPROCESSING, VECTORS)
@@ -124,7 +125,7 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
     manifest = {
         **{key: value for key, value in model.manifest.items() if key != "sha256"},
         "format": FORMAT,
-        "schema": _schema(about, model.thresholds, model.recalibration),
+        "schema": _schema(about, model.thresholds, model.recalibration, plain=_is_plain(model)),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(),
         "network": about,
@@ -147,7 +148,8 @@ def store_thresholds(folder: str | os.PathLike[str], found: ThresholdChoice | No
     """Write thresholds into a model folder, or take them out; nothing else in it changes."""
     place = Path(folder)
     manifest = read_manifest(place)
-    manifest["schema"] = _schema(manifest["network"], found, manifest.get("recalibration"))
+    again, plain = manifest.get("recalibration"), manifest["schema"] < SCHEMA
+    manifest["schema"] = _schema(manifest["network"], found, again, plain=plain)
     manifest["thresholds"] = None if found is None else thresholds_to_data(found)
     del manifest["sha256"]
     manifest["sha256"] = _hash(_dump(manifest))
@@ -274,10 +276,18 @@ def _after(found: ThresholdChoice | None, recalibration: GroupCalibration | None
     }
 
 
-def _schema(about: Any, *after: Any) -> int:
+def _is_plain(model: Model) -> bool:
+    """Tell whether a model reads tables as those of schema 4 did."""
+    how = any(model.manifest.get(name) for name in ("bins", "missing_group"))
+    return not how and (isinstance(model.preprocessing, Matrix) or model.preprocessing.is_plain)
+
+
+def _schema(about: Any, *after: Any, plain: bool) -> int:
     """Return the oldest schema that can hold a model, and what is done with its probabilities."""
-    if any(each is not None for each in after):
+    if not plain:
         return SCHEMA
+    if any(each is not None for each in after):
+        return 4
     if about.get("kind") == BlendModel.kind:
         return BlendModel.schema
     return 1 if about.get("members", 1) == 1 else 2

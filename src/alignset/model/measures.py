@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.evaluate import EmptyCellWarning, bootstrap, equalized_odds, group_curves
+from alignset.evaluate import EmptyCellWarning, Estimate, bootstrap, equalized_odds, group_curves
 from alignset.evaluate.calibration import equal_parts
 from alignset.evaluate.intervals import bootstrap_mean
 from alignset.evaluate.proportion import kish_size, wilson
 from alignset.labels import Codes
+from alignset.model.decisions import rarest
 from alignset.model.estimating import HeldOutRows
 from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
@@ -55,8 +56,8 @@ def views(kept: Evaluation) -> tuple[View, View, View]:
 
 
 def positive(kept: Evaluation) -> int:
-    """Code of the class that curves and calibration are about, against the rest: the last one."""
-    return len(kept.classes) - 1
+    """Code of the class that curves and calibration are about, against the rest: the rarest."""
+    return rarest(kept)
 
 
 def measure(kept: Evaluation, *, n_boot: int = 1000, random_state: int) -> pd.DataFrame:
@@ -106,14 +107,10 @@ def _resampled(kept: Evaluation, view: View, options: dict[str, Any]) -> list[tu
 
 def _corrected(kept: Evaluation, view: View, options: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Estimate each measure; how even many classes are has only been resampled."""
-    rows, several, found = HeldOutRows(kept), len(kept.groups) > 1, []
+    several, found = len(kept.groups) > 1, []
     many = len(kept.classes) > 2
     for metric in ("auroc", "calibration") if many else ("auroc", "aueoc", "hm", "calibration"):
-        one = rows.estimate(
-            metric, kept.asked, groups=several or metric in ("aueoc", "hm"),
-            of_class=positive(kept) if metric == "calibration" else None,
-            random_state=options["random_state"],
-        )  # fmt: skip
+        one = _estimated(kept, metric, options["random_state"])
         name = metric if metric == "calibration" else metric.upper()
         parts = {"": one, **(one.by_group if several else {})}
         found += [
@@ -124,6 +121,28 @@ def _corrected(kept: Evaluation, view: View, options: dict[str, Any]) -> list[tu
         even = [row for row in _resampled(kept, view, options) if row[1] in ("AUEOC", "HM")]
         found += even
     return found
+
+
+def _estimated(kept: Evaluation, metric: str, random_state: int) -> Estimate:
+    if metric == "auroc":
+        return measure_auroc(kept, random_state=random_state)
+    return HeldOutRows(kept).estimate(
+        metric, kept.asked, groups=len(kept.groups) > 1 or metric in ("aueoc", "hm"),
+        of_class=positive(kept) if metric == "calibration" else None, random_state=random_state,
+    )  # fmt: skip
+
+
+def measure_auroc(kept: Evaluation, *, random_state: int) -> Estimate:
+    """Estimate the AUROC of the model's method, within groups, too.
+
+    Overall it is what a comparison of models says: groups, of which it knows nothing, play no part.
+    """
+    rows = HeldOutRows(kept)
+    options: dict[str, Any] = {"random_state": random_state}
+    whole = rows.estimate("auroc", kept.asked, **options)
+    if len(kept.groups) < 2:
+        return whole
+    return whole.with_groups(rows.estimate("auroc", kept.asked, groups=True, **options).by_group)
 
 
 def roc_curves(kept: Evaluation) -> pd.DataFrame:

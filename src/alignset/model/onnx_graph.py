@@ -59,6 +59,11 @@ class Graph:
         """Add the inputs, and what turns them into a matrix."""
         if isinstance(prep, Matrix):
             return self._input("features", self.double, prep.n_features)
+        for several in prep.several:
+            raise ValueError(
+                f"column {several.name!r} is read as codes or words, which ONNX graphs cannot do; "
+                f"fit again with --categorical {several.name} or --ignore {several.name}."
+            )
         values = [self._input(c.name, self.double) for c in prep.numbers]
         gaps = [self.add("IsNaN", [value]) for value in values]
         parts = [self._number(*each) for each in zip(prep.numbers, values, gaps, strict=True)]

@@ -133,4 +133,10 @@ def _notes(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:
             f"column {name!r} holds {len(levels)} values that were rare or never seen in "
             f"training, and count as other: {shown}."
         )
+    for name, cells in model.preprocessing.unread_cells(frame).items():
+        some = ", ".join(map(repr, dict.fromkeys(cells[:SHOWN])))
+        notes.append(
+            f"column {name!r}: cells that are no number or date count as missing: {len(cells)}, "
+            f"such as {some}."
+        )
     return tuple(notes)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.model.fitted import Model
+from alignset.tables.codes import CodeColumn
 from alignset.tables.preprocess import Category, Matrix, Number, Preprocessing
 
 N_ROWS = 8
@@ -66,7 +67,9 @@ def _matrix(model: Model, prep: Matrix) -> Any:
 
 def _rows(prep: Preprocessing) -> dict[str, list[Any]]:
     numbers = {c.name: _numbers(c, shift) for shift, c in enumerate(prep.numbers)}
-    return numbers | {c.name: _levels(c, shift) for shift, c in enumerate(prep.categories)}
+    levels = {c.name: _levels(c, shift) for shift, c in enumerate(prep.categories)}
+    codes = {c.name: _codes(c, shift) for shift, c in enumerate(prep.codes)}
+    return numbers | levels | codes | {c.name: _TEXTS for c in prep.words}
 
 
 def _numbers(c: Number, shift: int) -> list[Any]:
@@ -80,6 +83,17 @@ def _numbers(c: Number, shift: int) -> list[Any]:
     else:
         values = (c.mean + steps * c.scale).tolist()
     return [*values, None]
+
+
+_TEXTS = ["one", "one two", "three", "", "four five six", "ONE seven", "eight, nine", None]
+"""Made-up text; its words are hashed."""
+
+
+def _codes(c: CodeColumn, shift: int) -> list[Any]:
+    """Return codes that have the marks, one or two in a cell."""
+    known = [*(mark.removeprefix("=").partition("-")[0] for mark in c.marks), "ZZZZ"]
+    pairs = [(known[(i + shift) % len(known)], known[3 * i % len(known)]) for i in range(N_ROWS)]
+    return [*(one if i % 2 else f"{one}; {two}" for i, (one, two) in enumerate(pairs[:-1])), None]
 
 
 def _levels(c: Category, shift: int) -> list[Any]:

@@ -3,51 +3,72 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from alignset.estimator.names import title_of
+from alignset.fitting.advice import Advice, advise, gather_evidence, read_advice
+from alignset.fitting.compare import compare
+from alignset.fitting.held_out import Settings
+from alignset.fitting.holdout import AT_RANDOM
 from alignset.fitting.tipping import level_rates, tipping
 from alignset.model.decisions import at_threshold, decision_curve
 from alignset.model.evaluation import Evaluation
 from alignset.model.fitted import Model
 from alignset.model.folder import load_model
 from alignset.model.measures import calibration_curves, measure, odds_curves, positive, roc_curves
+from alignset.model.reading import read_for_model
 from alignset.report.model_facts import Decisions, Measured, ModelFacts
 from alignset.review.audit import audit
-from alignset.tables.files import check_columns, hash_file, read_table
+from alignset.review.verdict import Reason
+from alignset.tables.dialect import FOUND_OUT, Dialect, Tell, warn
+from alignset.tables.files import check_columns, hash_file, plain
 from alignset.tables.preprocess import Matrix
 
+SAID = {"heading": "--title", "owner": "--owner", "intended_use": "--intended-use"}
+"""What only people know of a model -> the option that says it."""
 COUNTS, NUMBERS = ["rows", "reviewed", "wrong"], ["rate", "low", "high", "model_rate"]
 
 
-def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -> ModelFacts:
+def gather(
+    folder: Path,
+    table: Path | None,
+    *,
+    top: int,
+    show: Sequence[str],
+    dialect: Dialect = FOUND_OUT,
+    tell: Tell = warn,
+    said: Mapping[str, str] | None = None,
+) -> ModelFacts:
     """Load a model folder, check the labels of a table if one is given, and measure.
 
-    The table's ``top`` most doubtful rows are listed, with the columns to ``show``.
+    The table's ``top`` most doubtful rows are listed, with the columns to ``show``; ``dialect`` and
+    ``tell`` are as in ``read_table``. ``said`` is what only people know: heading, owner,
+    intended_use; what is left out is taken from the folder.
     """
     model = load_model(folder)
     seed = int(model.manifest.get("seed") or 0)
     rates = trained_rates(model)
     seen: dict[str, Any] = {}
-    words = ["alignset", "report", folder.name]
     if table is not None:
-        frame = _read(model, table, show)
+        frame = _read(model, table, show, dialect, tell)
         found = audit(model, frame, random_state=seed)
         seen["doubtful"] = most_doubtful(found.ranked, frame, top, show)
         seen["table"] = _told(model, table, frame)
         if model.columns.truth in frame:
             rates = found.rate_frame()
             seen |= {"verdict": found.verdict, "cautions": found.notes}
-        words += ["--table", table.name, "--top", str(top)]
-    for name in show:
-        words += ["--show", name]
     shown = rates[["group", *COUNTS, *NUMBERS]].astype({"group": str})
+    manifest = _judged_again(model, seed)
+    people: dict[str, Any] = {name: str(manifest.get(name) or "") for name in SAID}
+    people |= said or {}
+    review = seen["verdict"].reasons if "verdict" in seen else ()
     return ModelFacts(
-        manifest=model.manifest,
+        manifest=manifest,
+        advice=_advice(model, manifest, seed, review),
         classes=[str(name) for name in model.classes.tolist()],
         rates=shown,
         weighted=bool(rates["weighted"].any()),
@@ -55,9 +76,51 @@ def gather(folder: Path, table: Path | None, *, top: int, show: Sequence[str]) -
         titles={name: title_of(name) for name in _models(model)},
         measured=None if model.evaluation is None else _measured(model.evaluation, seed),
         decisions=_decisions(model, seed),
-        command=shlex.join(words),
+        command=_command(folder, table, top, show, said or {}),
+        **people,
         **seen,
     )
+
+
+def _command(
+    folder: Path, table: Path | None, top: int, show: Sequence[str], said: Mapping[str, str]
+) -> str:
+    """Return what makes this page again; of paths only the last name, which names no person."""
+    words = ["alignset", "report", folder.name]
+    if table is not None:
+        words += ["--table", table.name, "--top", str(top)]
+    for name in show:
+        words += ["--show", name]
+    for name, option in SAID.items():
+        words += [option, said[name]] if said.get(name) else []
+    return shlex.join(words)
+
+
+def _judged_again(model: Model, seed: int) -> Mapping[str, Any]:
+    """Return the manifest; a folder of an older version gets today's recommendation."""
+    known, kept = model.manifest.get("comparison"), model.evaluation
+    if known is None or kept is None or "base" in known:
+        return model.manifest
+    settings = Settings(seed=seed, threshold=float(known.get("threshold") or 0.5))
+    again = compare(kept, settings=settings, groups_left_out=known.get("groups_left_out", ()))
+    return {**model.manifest, "comparison": plain(again)}
+
+
+def _advice(
+    model: Model, manifest: Mapping[str, Any], seed: int, review: Sequence[Reason]
+) -> Advice:
+    """Say what to do with the model, by the rules of ``alignset fit``."""
+    known, kept = manifest.get("comparison"), model.evaluation
+    held_out = str(manifest.get("held_out") or AT_RANDOM)
+    if kept is not None and known is not None:
+        told = known["recommended"], known.get("groups_left_out", ())
+        found = gather_evidence(kept, *told, random_state=seed)
+        return advise(found, held_out=held_out, review=review)
+    if manifest.get("advice"):
+        return read_advice(manifest["advice"])
+    why = [note for note in manifest.get("notes", ()) if "too few to compare" in note]
+    never = "it was not compared with other models when it was fitted"
+    return advise(None, why_not=str(why[0]).partition(";")[0] if why else never)
 
 
 def _models(model: Model) -> set[str]:
@@ -81,13 +144,15 @@ def trained_rates(model: Model) -> pd.DataFrame:
     return frame.assign(**numbers.astype(whole), weighted=weighted)
 
 
-def _read(model: Model, path: Path, show: Sequence[str]) -> pd.DataFrame:
+def _read(
+    model: Model, path: Path, show: Sequence[str], dialect: Dialect, tell: Tell
+) -> pd.DataFrame:
     if isinstance(model.preprocessing, Matrix):
         raise ValueError(
             "the model was trained on a matrix, not on a table, so it cannot read --table; leave "
             "that option out."
         )
-    frame = read_table(path, as_text=[model.columns.id or ""])
+    frame = read_for_model(model, path, dialect=dialect, tell=tell)
     check_columns(frame, show)
     return frame
 
@@ -116,8 +181,17 @@ def most_doubtful(
         if not place.is_unique:
             raise ValueError(f"ids in column {id_!r} repeat, so --show cannot tell rows apart.")
         at = place.get_indexer_for(pd.Index(rows[id_]))
-        shown[list(show)] = frame[list(show)].iloc[at].to_numpy(object)
+        for name in show:
+            shown[name] = _whole(frame[name].iloc[at])
     return shown.reset_index(drop=True)
+
+
+def _whole(values: pd.Series[Any]) -> Any:
+    """Return the values as they are to be read: ages and years have no decimals."""
+    known = values.dropna()
+    if pd.api.types.is_float_dtype(values) and len(known) and (known % 1 == 0).all():
+        return pd.array([None if pd.isna(v) else int(v) for v in values], dtype=object)
+    return values.to_numpy(object)
 
 
 def _decisions(model: Model, seed: int) -> Decisions | None:
@@ -157,7 +231,6 @@ def _measured(kept: Evaluation, seed: int) -> Measured:
         roc=roc_curves(kept),
         odds=odds_curves(kept),
         calibration=calibration_curves(kept, random_state=seed),
-        corrected_method=tips.corrected,
         tipping=tips.groups,
         n_others=0 if kept.unreviewed is None else len(kept.unreviewed.group),
     )

@@ -78,7 +78,9 @@ def _worth(found: Decisions) -> str:
 def _table(found: Decisions) -> pd.DataFrame:
     rows = []
     for one in found.rows:
-        row: dict[str, Any] = {"group": one["group"], "threshold": one["threshold"]}
+        row: dict[str, Any] = {"group": one["group"]}
+        if found.by_group:
+            row["threshold"] = one["threshold"]
         row["reviewed"] = one["reviewed"]
         for name, title in COLUMNS.items():
             row[title] = _told(one[name], 1 if name == "flagged" else 2)

@@ -18,7 +18,7 @@ from alignset.report.look import MARKERS, QUIET, Look, looks
 LONGEST = 22
 """Letters of a name that fit beside an axis; the table shows it in full."""
 
-MANY_FIT = 18
+MANY_FIT = 13
 """Longest name of which three fit side by side."""
 
 INTERVAL = {"low": "from", "high": "to"}

@@ -59,7 +59,7 @@ def _noise(facts: ModelFacts) -> Section:
 
 
 def _reviewed_rows(found: ReviewVerdict, cautions: Sequence[str]) -> Section:
-    said = f"ReviewVerdict on the reviewed rows: {found.colour}. What helps most: {found.action}"
+    said = f"Verdict on the reviewed rows: {found.colour}. What helps most: {found.action}"
     reasons = [(reason.colour, sentence(reason.text)) for reason in found.reasons]
     listed = [FactList(reasons)] if reasons else []
     notes = Prose([f"Note: {caution}." for caution in cautions])
@@ -84,16 +84,38 @@ def _doubtful(facts: ModelFacts) -> Section:
 def tipping_points(facts: ModelFacts) -> Section:
     """Say what would change the conclusion."""
     title, parts = "What would change the conclusion", []
-    if len(facts.level):
+    apart = [row for row in facts.level.to_dict("records") if _are_apart(facts, row)]
+    if apart:
         how = "Here only the rows nobody reviewed change; the reviewed ones stay as they are."
-        said = FactList([_level_sentence(row) for row in facts.level.to_dict("records")])
+        said = FactList([_level_sentence(row) for row in apart])
         parts.append(Section("Which group has the noisier labels", [Prose([how]), said]))
-    if facts.measured is not None and facts.comparison is not None:
+    if facts.measured is not None and facts.comparison is not None and _is_clear(facts.comparison):
         parts.append(_recommendation(facts, facts.measured, facts.comparison["recommended"]))
     if not parts:
-        nothing = "Too few rows are reviewed, or there is one group, so there is nothing to tip."
+        nothing = (
+            "Too few rows are reviewed, there is one group, or the intervals of groups and of "
+            "models overlap, so there is nothing to tip."
+        )
         return Section(title, [Prose([nothing, NOT_COVERED])])
     return Section(title, [Prose([NOT_COVERED])], parts)
+
+
+def _are_apart(facts: ModelFacts, row: Mapping[Any, Any]) -> bool:
+    """Tell whether the intervals of two groups' noise rates do not overlap."""
+    ends = facts.rates.set_index("group")[["low", "high"]]
+    (low, high), (low_b, high_b) = (ends.loc[row[name]] for name in ("group", "level_with"))
+    return bool(low > high_b or low_b > high)
+
+
+def _is_clear(comparison: Mapping[str, Any]) -> bool:
+    """Tell whether some model is clearly better or worse than the one differences are from."""
+    gaps = [
+        gap
+        for found in comparison["differences"].values()
+        for gap in ([found] if "estimate" in found else found.values())
+    ]
+    known = [(gap["low"], gap["high"]) for gap in gaps if gap["low"] is not None]
+    return any(low > 0 or high < 0 for low, high in known)
 
 
 def _level_sentence(row: Mapping[Any, Any]) -> tuple[str, str]:
@@ -115,13 +137,7 @@ def _recommendation(facts: ModelFacts, found: Measured, recommended: str) -> Sec
         "to ten in the ratio of wrong to right. Wrong reviewed rows then count for more, or less, "
         "and the estimated differences between models move by as much as theirs."
     )
-    corrected = facts.title(found.corrected_method)
-    start = f"As things are, it is {corrected}."
-    if found.corrected_method != recommended:
-        start = (
-            "The recommendation is not firm: estimated for the whole table, it is "
-            f"{corrected}, not {facts.title(recommended)}."
-        )
+    start = f"As things are, {facts.title(recommended)} is recommended."
     groups = found.tipping.groupby("group", sort=False) if len(found.tipping) else ()
     tips = [(str(group), _tips(facts, rows.to_dict("records"))) for group, rows in groups]
     none = Prose(["No group has both wrong and right reviewed labels."])

@@ -7,12 +7,22 @@ from typing import Any
 
 import pandas as pd
 
-from alignset.model.foreign import ESTIMATORS
-from alignset.report.model_decisions import decisions, threshold_card
-from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
+from alignset.report.model_card import card, provenance
+from alignset.report.model_decisions import decisions
+from alignset.report.model_facts import Measured, ModelFacts, percent
 from alignset.report.model_labels import labels, tipping_points
 from alignset.report.model_quality import comparison, made_of, quality
-from alignset.report.page import NOTHING, DataTable, FactList, Page, Prose, Section, Tiles
+from alignset.report.page import (
+    NOTHING,
+    Conclusion,
+    DataTable,
+    FactList,
+    Page,
+    Prose,
+    Section,
+    Tiles,
+)
+from alignset.report.tripod import checklist
 
 WORDS = (
     ("observed label", "The label in the table, which may be wrong."),
@@ -39,32 +49,54 @@ ENOUGH = 20
 """Minimum reviewed rows for a group to be named at a glance."""
 
 
+SIGNS = {"use": "\N{CHECK MARK}", "care": "!", "no": "\N{MULTIPLICATION SIGN}"}
+REVIEWED = {"green": "good enough", "amber": "look again", "red": "not good enough"}
+"""Colour of an audit's verdict -> what a tile says of the reviewed rows."""
+AUROC, GAP, REVIEW = "AUROC, corrected", "probabilities off, in points", "the reviewed rows"
+
+
 def model_page(facts: ModelFacts) -> Page:
     """Lay out the report of one model."""
-    said = [*_labels_said(facts.rates), *_model_said(facts)]
     names = list(facts.manifest["columns"]["features"])
     read = f"{len(names)} columns that it reads"
     columns = DataTable(pd.DataFrame({"column": names}), "columns", "Columns it reads", read)
     sections = [
-        Section("At a glance", [Tiles(_tiles(facts)), Prose(said)]),
-        labels(facts),
+        Section("Conclusion", [_conclusion(facts), _tiles(facts), Prose([*_said(facts)])]),
+        *filter(None, [decisions(facts)]),
         quality(facts),
-        *filter(None, [decisions(facts), made_of(facts)]),
         comparison(facts),
+        labels(facts),
         tipping_points(facts),
-        Section("Model card", [FactList(_card(facts)), columns]),
+        *filter(None, [made_of(facts)]),
+        Section("Model card", [FactList(card(facts)), columns]),
+        checklist(facts),
         Section("Words", [FactList(WORDS)]),
-        Section("Provenance", [FactList(_provenance(facts))]),
+        Section("Provenance", [FactList(provenance(facts))]),
     ]
     lead = (
-        f"How far the label {facts.label!r} can be trusted, how good a model of the true label is, "
-        "and how even it is across groups."
+        "Whether to use the model, how good it is, how even it is across groups, and how far the "
+        f"label {facts.label_title!r} can be trusted."
     )
     footer = "Made by alignset from a model folder; the same folder and table give the same page."
-    return Page(f"Report on a model of {facts.label!r}", lead, sections, footer=footer)
+    about = [("Owner", facts.owner), ("Intended use", facts.intended_use)]
+    title = facts.heading or f"A model of {facts.label_title!r}"
+    shown = [(term, text) for term, text in about if text]
+    return Page(title, lead, sections, footer=footer, about=shown)
 
 
-def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
+def _conclusion(facts: ModelFacts) -> Conclusion:
+    found = facts.advice
+    told = (found.level, found.conclusion, found.evidence, found.caveat)
+    return Conclusion(*told, SIGNS[found.level])
+
+
+def _said(facts: ModelFacts) -> Iterator[str]:
+    if facts.comparison is not None:
+        yield str(facts.comparison["sentence"])
+    yield from _labels_said(facts.rates)
+
+
+def _tiles(facts: ModelFacts) -> Tiles:
     rows = facts.manifest.get("rows") or {}
     tiles = [(f"{rows['all']:,}", "rows"), (f"{rows['reviewed']:,}", "reviewed")] if rows else []
     known = _well_known(facts.rates)["rate"]
@@ -72,14 +104,20 @@ def _tiles(facts: ModelFacts) -> list[tuple[str, str]]:
         ends = dict.fromkeys(percent(rate, 0) for rate in (known.min(), known.max()))
         said = " to ".join(ends).replace(" % to", " to").replace(" %", "\u00a0%")
         tiles.append((said, "of labels wrong, by group"))
+    states: dict[str, str] = {}
     if facts.measured is not None:
-        for metric in ("AUROC", "AUEOC"):
-            estimate = _corrected(facts.measured, metric)["estimate"]
-            said = NOTHING if pd.isna(estimate) else f"{estimate:.2f}"
-            tiles.append((said, f"{metric}, corrected"))
+        auroc = _corrected(facts.measured, "AUROC")["estimate"]
+        tiles.append((NOTHING if pd.isna(auroc) else f"{auroc:.2f}", AUROC))
+        gap = _corrected(facts.measured, "calibration")["estimate"]
+        tiles.append((NOTHING if pd.isna(gap) else f"{100 * gap:+.1f}", GAP))
+        states |= {AUROC: facts.advice.level_of("rank")}
+        states |= {GAP: facts.advice.level_of("probabilities")}
     if facts.verdict is not None:
-        tiles.append((facts.verdict.colour, "verdict on the reviewed rows"))
-    return tiles
+        tiles.append((REVIEWED[facts.verdict.colour], REVIEW))
+        states[REVIEW] = {"green": "use", "amber": "care", "red": "no"}[facts.verdict.colour]
+    if facts.advice.level == "no":  # nothing is green beside a model that is not to be used
+        states = {what: state for what, state in states.items() if state != "use"}
+    return Tiles(tiles, states)
 
 
 def _corrected(found: Measured, metric: str) -> pd.Series[Any]:
@@ -112,118 +150,3 @@ def _well_known(rates: pd.DataFrame) -> pd.DataFrame:
 
 def _rate(row: pd.Series[Any]) -> str:
     return f"{percent(row['rate'])} ({percent(row['low'])} to {percent(row['high'])})"
-
-
-def _model_said(facts: ModelFacts) -> Iterator[str]:
-    if facts.measured is not None:
-        auroc, gap = (_corrected(facts.measured, m) for m in ("AUROC", "calibration"))
-        way = "too low" if gap["estimate"] < 0 else "too high"
-        sure = "" if gap["low"] > 0 or gap["high"] < 0 else ", which may be chance"
-        what = repr(facts.measured.positive)
-        pair = f"a row with the label {what} above one without it"
-        if len(facts.classes) > 2:
-            pair = "a row of a class above one of another class, averaged over classes,"
-        yield (
-            f"The model in this folder ({facts.method}) ranks {pair} in "
-            f"{percent(auroc['estimate'], 0)} of pairs ({percent(auroc['low'], 0)} to "
-            f"{percent(auroc['high'], 0)}). Its probabilities for {what} are "
-            f"on average {100 * abs(gap['estimate']):.1f} percentage points "
-            f"{way}{sure}."
-        )
-    if facts.comparison is not None:
-        yield str(facts.comparison["sentence"])
-
-
-def _card(facts: ModelFacts) -> list[tuple[str, str]]:
-    m = facts.manifest
-    columns, rows, data = m["columns"], m.get("rows") or {}, m.get("data") or {}
-    several = " and ".join(map(repr, columns["groups"])) or "none"
-    told = " and ".join(repr(name) for name in columns["groups"] if name in columns["features"])
-    knows = (
-        f"The model is told {told}."
-        if told
-        else "The model is not told the group, though other columns may reveal it."
-    )
-    return [
-        ("What it does", f"Estimates the true value of {facts.label!r} ("
-         f"{', '.join(map(repr, facts.classes))}) from {len(columns['features'])} columns, and how "
-         "likely it is that an observed label is right."),
-        ("Intended use", "To rank labels for review and to predict the true label of rows like "
-         "those it was trained on. alignset does not know who the model is for or who is "
-         "responsible for it; write that here before it is used."),
-        ("Not for", "Decisions about a person that nobody checks; people, places or years unlike "
-         "the table; groups that were left out or hardly reviewed."),
-        ("Data", f"{data.get('file', 'not recorded')}: {rows.get('all', 'unknown')} rows; "
-         f"{rows.get('reviewed', 'unknown')} are reviewed, in column {columns['truth']!r}."),
-        ("Groups", f"By {several}: {', '.join(map(repr, m['groups']))}. {knows}"),
-        ("Training", _training(facts)),
-        ("Thresholds", threshold_card(facts)),
-        ("Limits", _limits(facts)),
-        ("What the folder holds about people", _holds(facts)),
-    ]  # fmt: skip
-
-
-def _holds(facts: ModelFacts) -> str:
-    """Say what the folder keeps of rows."""
-    holds = "No rows."
-    if facts.measured is not None:
-        others = ""
-        if facts.measured.n_others:
-            others = f", and for each of {facts.measured.n_others} others the same but a true label"
-        holds = (
-            f"For each of {facts.measured.n_rows} reviewed rows, its group, both labels and "
-            f"held-out predictions{others}, without id or features (evaluation.json)."
-        )
-    if ESTIMATORS in facts.manifest.get("files", {}):
-        holds += (
-            f" {ESTIMATORS} holds a classifier that is not part of alignset; some kinds, such as "
-            "nearest neighbours, keep the rows they were trained on."
-        )
-    return holds
-
-
-def _training(facts: ModelFacts) -> str:
-    search, settings = facts.manifest.get("search"), facts.manifest.get("settings") or {}
-    *candidates, _ = facts.manifest["network"].get("candidates") or [None]
-    if candidates:
-        shares = sorted(candidates, key=lambda each: -each["weight"])
-        used = [each for each in shares if each["weight"] > 0]
-        told = ", ".join(f"{c['labels']} {c['learner']} {c['weight']:.2f}" for c in used)
-        return (
-            f"{facts.method} of {len(used)} of {len(shares)} candidates, weighted by what they "
-            f"said of reviewed rows they were not trained on (labels, learner, weight): {told}."
-        )
-    if not search:
-        return f"{facts.method}; the search for its configuration was not recorded."
-    config = ", ".join(f"{name} {value:.3g}" for name, value in sorted(search["config"].items()))
-    return (
-        f"{facts.method}, the best of {search['tried']} configurations ({config}); "
-        f"{settings.get('folds', 'unknown')} folds for cross-fitting."
-    )
-
-
-def _limits(facts: ModelFacts) -> str:
-    found = [str(note) for note in facts.manifest.get("notes", [])]
-    if facts.verdict is not None:
-        found += [sentence(reason.text) for reason in facts.verdict.reasons]
-    found.append("True labels are what reviewers found: if they are wrong, so is everything here.")
-    return " ".join(found)
-
-
-def _provenance(facts: ModelFacts) -> list[tuple[str, str]]:
-    m = facts.manifest
-    data, versions = m.get("data") or {}, m.get("versions") or {}
-    settings = m.get("settings") or {}
-    known = [
-        ("Trained with", m.get("command")),
-        ("Training data", data.get("file")),
-        ("SHA-256 of the data", data.get("sha256")),
-        ("SHA-256 of the model", m.get("sha256")),
-        ("Trained on", m.get("created")),
-        ("Seed", m.get("seed")),
-        ("Resamples for an interval", settings.get("n_boot")),
-        ("Versions", ", ".join(f"{name} {value}" for name, value in versions.items())),
-        *facts.table,
-        ("Report made with", facts.command),
-    ]
-    return [(term, "not recorded" if text in (None, "") else str(text)) for term, text in known]

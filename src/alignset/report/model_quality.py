@@ -11,15 +11,17 @@ import pandas as pd
 from alignset.report.displays import Axis, Display
 from alignset.report.model_displays import Dots, Lines
 from alignset.report.model_facts import WAYS, Measured, ModelFacts
-from alignset.report.page import NOTHING, DataTable, Gallery, Prose, Section
+from alignset.report.page import NOTHING, DataTable, Fold, Gallery, Prose, Section
 from alignset.tables.files import in_thousands
 
+CORRECTED = (
+    "Corrected numbers are what the whole table would show, estimated from what reviewers found."
+)
+MORE = "The same measured in other ways, and equalized odds"
 THREE_WAYS = (
-    "Every row here is scored by a model trained without it (cross-fitting), and measured in three "
-    "ways. On observed labels: reviewed rows against the label in the table; this is what you "
-    "would see without reviews. On reviewed rows: against what the reviewers found, with every row "
-    "counted once. Corrected: what the whole table would show, estimated from what the reviewers "
-    "found."
+    "On observed labels: reviewed rows against the label in the table; this is what you would see "
+    "without reviews. On reviewed rows: against what the reviewers found, with every row counted "
+    "once. Corrected: as above."
 )
 MORE_PRECISE = (
     "The observed labels of {others} more rows make the corrected numbers more precise, and cannot "
@@ -45,7 +47,7 @@ def quality(facts: ModelFacts) -> Section:
         none = "Models were not compared on held-out reviewed rows, so nothing can be said here."
         why = [note for note in facts.manifest.get("notes", []) if "too few to compare" in note]
         return Section(title, [Prose([none, *why])])
-    said = [f"{THREE_WAYS} {BY_DESIGN if found.by_design else BY_CELL}"]
+    said = [f"{CORRECTED} {facts.judged} {BY_DESIGN if found.by_design else BY_CELL}"]
     worth = _worth(found)
     if found.n_others and not math.isnan(worth):
         said.append(
@@ -64,8 +66,15 @@ def quality(facts: ModelFacts) -> Section:
             "AUROC and AUEOC are means over classes, each against the rest. Curves and calibration "
             f"are for {found.positive!r} against the rest."
         )
-    table = DataTable(_table(found.scores), "three-ways", "The model, measured three ways")
-    return Section(title, [Prose(said), table, Prose(cautions), Gallery(_pictures(found))])
+    told = _table(found.scores)
+    short = told[["measure", WAYS["corrected"], "worth"]]
+    short = short.rename(columns={WAYS["corrected"]: "corrected (95 % interval)"})
+    table = DataTable(short, "corrected", "The model, overall and by group")
+    ways = DataTable(told, "three-ways", "The model, measured three ways")
+    shown = [_roc(found, "corrected")] if "corrected" in set(found.roc["measured"]) else []
+    shown.append(_calibration(found, "corrected"))
+    more = Fold(MORE, [Prose([THREE_WAYS]), ways, Gallery(_pictures(found))])
+    return Section(title, [Prose(said), table, Gallery(shown), Prose(cautions), more])
 
 
 def _worth(found: Measured) -> float:
@@ -111,8 +120,9 @@ def _pictures(found: Measured) -> list[Display]:
     ]  # fmt: skip
     if len(found.odds):
         pictures.append(_odds(found))
-    roc = [_roc(found, way) for way in WAYS if way in set(found.roc["measured"])]
-    return [*pictures, *roc, *(_calibration(found, way) for way in WAYS)]
+    ways = [way for way in WAYS if way != "corrected"]
+    roc = [_roc(found, way) for way in ways if way in set(found.roc["measured"])]
+    return [*pictures, *roc, *(_calibration(found, way) for way in ways)]
 
 
 def _odds(found: Measured) -> Lines:
@@ -234,14 +244,14 @@ def _gaps(found: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _how(facts: ModelFacts, found: Mapping[str, Any]) -> str:
-    counted = "counted once"
+    base, counted = found.get("base") or found["asked"], "counted once"
     if facts.measured is not None and facts.measured.by_design:
         counted = "weighted by the rows of the table that it stands for"
     others = ""
     if found.get("n_others"):
         others = f" and the observed labels of {in_thousands(found['n_others'])} others"
     return (
-        f"Difference: {facts.title(found['asked'])} minus the other model; 95 % intervals, with "
+        f"Difference: {facts.title(base)} minus the other model; 95 % intervals, with "
         f"every reviewed row {counted}{others}. Log loss is small where the probabilities are "
         "right."
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple
@@ -75,11 +75,44 @@ class Prose(PageBlock):
 
 
 @dataclass(frozen=True)
+class Banner(PageBlock):
+    """A warning that stands above everything else."""
+
+    template: ClassVar[str] = "banner.html.j2"
+    text: str
+
+
+@dataclass(frozen=True)
 class Tiles(PageBlock):
-    """A few numbers to see at a glance: (value, what it counts)."""
+    """A few numbers to see at a glance: (value, what it counts).
+
+    ``states`` colours some: what it counts -> "use", "care" or "no".
+    """
 
     template: ClassVar[str] = "tiles.html.j2"
     items: Sequence[tuple[str, str]]
+    states: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Conclusion(PageBlock):
+    """What to do, on what evidence, and with which caveat: what a reader sees first."""
+
+    template: ClassVar[str] = "conclusion.html.j2"
+    level: str  # "use", "care" or "no"
+    conclusion: str
+    evidence: str
+    caveat: str
+    sign: str = ""  # tells the levels apart without colour
+
+
+@dataclass(frozen=True)
+class Fold(PageBlock):
+    """Blocks that are folded away behind a summary; on paper they are open."""
+
+    template: ClassVar[str] = "fold.html.j2"
+    summary: str
+    blocks: Sequence[PageBlock]
 
 
 @dataclass(frozen=True)
@@ -150,8 +183,17 @@ class Section:
     @property
     def displays(self) -> list[Display]:
         """Every picture, in order."""
-        own = [d for b in self.blocks if isinstance(b, Gallery) for d in b.displays]
-        return own + [display for part in self.sections for display in part.displays]
+        return _displays(self.blocks) + [d for part in self.sections for d in part.displays]
+
+
+def _displays(blocks: Sequence[PageBlock]) -> list[Display]:
+    found: list[Display] = []
+    for block in blocks:
+        if isinstance(block, Gallery):
+            found += block.displays
+        elif isinstance(block, Fold):
+            found += _displays(block.blocks)
+    return found
 
 
 @dataclass(frozen=True)
@@ -166,6 +208,8 @@ class Page:
     links : sequence of (text, address), optional
         Where to read more; the page itself loads nothing.
     footer : str, optional
+    about : sequence of (term, text), optional
+        Below the heading: who is responsible, what it is for.
 
     Examples
     --------
@@ -179,6 +223,7 @@ class Page:
     sections: Sequence[Section]
     links: Sequence[tuple[str, str]] = ()
     footer: str = ""
+    about: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
         for text, href in self.links:

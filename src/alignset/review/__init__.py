@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from alignset.review.forecast import Forecast as Forecast
     from alignset.review.join import Joined as Joined
     from alignset.review.plan import Plan as Plan
+    from alignset.review.reading import read_reviews as read_reviews
     from alignset.review.representative import two_sample_test as two_sample_test
     from alignset.review.sheet import Reviews as Reviews
     from alignset.review.sheet import Sheet as Sheet
-    from alignset.review.sheet import read_reviews as read_reviews
 
 _HOME = {
-    **dict.fromkeys(("Reviews", "Sheet", "read_reviews"), "sheet"),
+    **dict.fromkeys(("Reviews", "Sheet"), "sheet"),
+    "read_reviews": "reading",
     **dict.fromkeys(("allocate", "even", "neyman", "propose"), "design"),
     "Aim": "aim",
     "Forecast": "forecast",

@@ -16,7 +16,10 @@ from alignset.labels import UNREVIEWED, encode_known
 from alignset.review.aim import AimRows, read_scores
 from alignset.review.design import propose
 from alignset.review.measured import Findings, measure_review, review_noise_rates
+from alignset.review.modelled import model_answers
+from alignset.review.nonresponse import NonResponse, asked_rows, bound_noise_rates
 from alignset.review.representative import TwoSampleTest, choose_compared, two_sample_test
+from alignset.review.reviewers import ReviewerModel
 from alignset.review.sample import next_wave, open_rows
 from alignset.review.sheet import Sheet, make_sheet, row_ids
 from alignset.review.verdict import EmptyCell, ReviewVerdict, judge
@@ -68,6 +71,8 @@ class Audit:
     verdict: ReviewVerdict
     next: Sheet | None  # rows to review next
     level: float  # coverage of the intervals
+    nonresponse: tuple[NonResponse, ...] = ()  # of groups with unanswered rows
+    reviewers: ReviewerModel | None = None  # if a log of their answers was given
 
     def frame(self) -> pd.DataFrame:
         """Every row, the most doubtful first."""
@@ -92,6 +97,8 @@ class Audit:
                 f"the model's own noise rate is outside the interval ({', '.join(off)}): its "
                 "confidence ranks rows, but is not a probability"
             )
+        if self.reviewers is not None:
+            said.append(self.reviewers.note.removesuffix("."))
         return tuple(said)
 
     def rate_frame(self) -> pd.DataFrame:
@@ -111,6 +118,7 @@ def audit(
     truth: str | None = None,
     group: Sequence[str] | None = None,
     id: str | None = None,
+    answers: pd.DataFrame | None = None,
     score: str | None = None,
     score_b: str | None = None,
     threshold: float | None = None,
@@ -132,6 +140,9 @@ def audit(
     label, truth, group, id : optional
         Columns; by default those the model was trained with. Without a truth column, rows are
         ranked but noise rates are not estimated.
+    answers : DataFrame, optional
+        The log of reviewers' answers that `alignset join` wrote: true labels then are as uncertain
+        as these, and every interval says so.
     score : str, optional
         Column of a score of the positive class (the larger label), to be judged, too: AUROC and,
         with ``threshold``, TPR, FPR, PPV and NPV. It must not come from a model that was fitted
@@ -163,17 +174,21 @@ def audit(
     check_columns(table, show)
     rng = np.random.default_rng(random_state)
     seen = _see(model, table, parts)
-    cells = seen.cells
-    names = cells.groups.tolist()
-    doubt = [float(1 - seen.confidence[cells.group == g].mean()) for g in range(len(names))]
+    scores = _scores(seen, score, score_b, threshold, new_rows=new_rows)
+    seen, reviewers = (seen, None) if answers is None else seen.answered(answers, scores, level)
+    draws = None if reviewers is None else reviewers.draws
     tests, empty = seen.tests(level, rng), seen.empty()
     sheet = seen.next_sheet(next_rows, floor, show, rng) if next_rows else None
-    rows = seen.aim_rows(_scores(seen, score, score_b, threshold, new_rows=new_rows))
-    measured = measure_review(rows, seen.design, threshold=threshold, level=level)
-    rates = review_noise_rates(rows, seen.design, level=level, rule=rule, found=measured)
-    model_rates = dict(zip(names, doubt, strict=True))
-    verdict = judge(rates, tests, empty)
-    return Audit(seen.ranked(), rates, measured, model_rates, tests, empty, verdict, sheet, level)
+    rows = seen.aim_rows(scores)
+    told: dict[str, Any] = {"level": level, "draws": draws}
+    measured = measure_review(rows, seen.design, threshold=threshold, **told)
+    rates = review_noise_rates(rows, seen.design, rule=rule, found=measured, **told)
+    asked = asked_rows(table, seen.design, seen.reviewed)
+    unanswered = bound_noise_rates(rates, rows, seen.design, asked, **told)
+    return Audit(
+        seen.ranked(), rates, measured, seen.model_rates(), tests, empty,
+        judge(rates, tests, empty, unanswered), sheet, level, unanswered, reviewers,
+    )  # fmt: skip
 
 
 def _scores(
@@ -239,6 +254,27 @@ class _Seen:
     confidence: Floats  # that the observed label is right
     design: ReviewDesign  # how the row came to be reviewed
 
+    def model_rates(self) -> dict[Any, float]:
+        """Return the mean of 1 - confidence in each group: the model's own noise rate."""
+        names, doubt = self.cells.groups.tolist(), 1 - self.confidence
+        return {g: float(doubt[self.cells.group == i].mean()) for i, g in enumerate(names)}
+
+    def answered(
+        self, log: pd.DataFrame, scores: tuple[Floats, ...], level: float
+    ) -> tuple[_Seen, ReviewerModel]:
+        """Return the same with the true labels that reviewers' answers make most probable."""
+        classes, cells = self.model.classes, self.cells
+        observed = encode_known(cells.labels[cells.label], classes, column=self.parts.label)
+        found = model_answers(
+            log, self.table, id=self.parts.id, classes=classes, observed=observed,
+            group=cells.group, true=self.true, design=self.design, level=level,
+            score=scores[0][:, 1] if scores and len(classes) == 2 else None,
+        )  # fmt: skip
+        true = found.draws.mode
+        reviewed = true != UNREVIEWED
+        wrong = reviewed & (true != observed)
+        return replace(self, true=true, reviewed=reviewed, wrong=wrong), found
+
     def aim_rows(self, scores: tuple[Floats, ...]) -> AimRows:
         """Return the rows as estimates need them, with the classes of the model."""
         classes, cells = self.model.classes, self.cells
@@ -294,7 +330,8 @@ class _Seen:
         return make_sheet(
             table, pool[drawn], probability=chance[drawn], stratum="next",
             wave=next_wave(table, anything_before=len(pool) < len(table)), id=self.parts.id,
-            show=show, choices=self.model.classes.tolist(),
+            show=show, choices=self.model.classes.tolist(), label=self.parts.label,
+            groups=self.parts.groups,
         )  # fmt: skip
 
     def ranked(self) -> pd.DataFrame:

@@ -8,11 +8,15 @@ import numpy as np
 import pandas as pd
 
 from alignset.labels import check_complete, is_missing
+from alignset.tables.columns import REVIEW_STATE as REVIEW_STATE
 from alignset.tables.files import check_columns
 
 ROW, STRATUM, WAVE, PROBABILITY, REVIEWED = "row", "stratum", "wave", "probability", "reviewed"
 DESIGN = (STRATUM, WAVE, PROBABILITY)
 """Columns that say how a row came to be on a sheet."""
+REVIEWER, TIME, COMMENT = "reviewer", "time", "comment"
+REMARKS = (REVIEWER, TIME, COMMENT)
+"""Columns that a sheet may have beside the answers."""
 
 
 def row_ids(table: pd.DataFrame, id: str | None) -> pd.Series[Any]:
@@ -28,7 +32,7 @@ def row_ids(table: pd.DataFrame, id: str | None) -> pd.Series[Any]:
             f"column {id!r} holds {twice!r} more than once; an id must identify one row: leave it "
             "out to use the position in the table."
         )
-    if id in (ROW, REVIEWED, *DESIGN):
+    if id in (ROW, REVIEWED, *DESIGN, *REMARKS):
         raise ValueError(f"the id column cannot be {id!r}: the sheet has its own.")
     _check_apart(ids, id)
     return ids

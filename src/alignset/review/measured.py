@@ -7,6 +7,7 @@ about the population they are from.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from alignset.evaluate.estimate_rows import EstimateRows
 from alignset.evaluate.estimates import estimate_between, estimate_within
+from alignset.evaluate.imputed import TruthDraws, pool_values
 from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
 from alignset.evaluate.proportion import IntervalRule, effective_size, to_whole_rows, wilson
 from alignset.evaluate.result import Estimate
@@ -64,21 +66,60 @@ def measure_review(
     *,
     threshold: float | None = None,
     level: float = 0.95,
+    draws: TruthDraws | None = None,
+    noise_only: bool = False,
 ) -> Findings:
-    """Estimate all that rows, scores and a threshold allow."""
+    """Estimate all that rows, scores and a threshold allow.
+
+    ``draws`` are true labels, if they are uncertain; intervals allow for it. ``noise_only`` leaves
+    out everything but the noise rates of groups.
+    """
     # folds of soft labels are dealt alike each time, so that no number depends on a seed
     rng = np.random.default_rng(0)
     known = review_chance(rows, design)
     every = prepare(rows, counted_labels(rows, known), known.chance, threshold, rng)
     single = replace(every, scored=every.scored[:1])
+    if draws is not None:
+        every, single = every.with_draws(draws), single.with_draws(draws)
     estimates, differences, paired = [], [], []
-    for aim in _aims(rows, threshold):
+    for aim in [Aim("wrong")] if noise_only else _aims(rows, threshold):
         estimates.append(_with_groups(single, aim, level))
+        if noise_only:
+            break
         differences += _differences(single, aim, level)
         if aim.score is not None and len(rows.scores) == 2:
             paired.append(_with_groups(every, aim, level))
     recovered = not bool(np.isnan(known.chance).any())
+    if rows.n_classes == 2 and not noise_only:
+        estimates, differences = _of_the_rarest(rows, estimates, differences)
     return Findings(tuple(estimates), tuple(differences), tuple(paired), recovered)
+
+
+PREVALENCE = "prevalence"
+
+
+def _of_the_rarest(
+    rows: AimRows, estimates: Sequence[Estimate], differences: Sequence[Estimate]
+) -> tuple[list[Estimate], list[Estimate]]:
+    """Make prevalence that of the rarer class, whatever its name sorts as, and name the class."""
+    whole = next(one for one in estimates if one.metric == PREVALENCE)
+    rare = 0 if whole.estimate > 0.5 else 1
+    title = f"{PREVALENCE} of {str(rows.cells.labels[rare])!r}"
+
+    def turned(one: Estimate, whole: float) -> Estimate:
+        if not one.metric.startswith(PREVALENCE):
+            return one
+        parts = {name: turned(part, whole) for name, part in one.by_group.items()}
+        named = replace(one, metric=one.metric.replace(PREVALENCE, title, 1), by_group=parts)
+        if rare == 1:
+            return named
+        alone = tuple(whole - one.reviewed_only[i] for i in (0, 2, 1))
+        return replace(
+            named, estimate=whole - one.estimate, low=whole - one.high, high=whole - one.low,
+            reviewed_only=(alone[0], alone[1], alone[2]),
+        )  # fmt: skip
+
+    return [turned(one, 1.0) for one in estimates], [turned(one, 0.0) for one in differences]
 
 
 def counted_labels(rows: AimRows, known: ReviewChance) -> NDArray[np.int64]:
@@ -130,6 +171,7 @@ def review_noise_rates(
     level: float = 0.95,
     rule: IntervalRule | None = None,
     found: Findings | None = None,
+    draws: TruthDraws | None = None,
 ) -> tuple[NoiseRate, ...]:
     """Estimate every group's noise rate: the number that is shown everywhere.
 
@@ -142,6 +184,8 @@ def review_noise_rates(
         Use reviewed rows alone, with this interval.
     found : Findings, optional
         What was estimated from the same rows, if it was.
+    draws : TruthDraws, optional
+        True labels, if they are uncertain.
 
     Notes
     -----
@@ -149,22 +193,49 @@ def review_noise_rates(
     one they do not; sheets are then averaged, which is more precise than any one of them.
     """
     if found is None:
-        found = measure_review(rows, design, level=level)
+        found = measure_review(rows, design, level=level, draws=draws, noise_only=True)
     if rule is None and found.recovered:
-        return noise_rates_from(found.estimates[0], rows, design)
-    wrong, names = rows.reviewed & (rows.true != rows.cells.label), rows.cells.groups.tolist()
-    counted = noise_rates(
-        rows.cells.group, names, wrong, rows.reviewed, design, level=level, rule=rule or wilson
+        return noise_rates_from(found.estimates[0], rows, design, certain=draws is None)
+    sets = [rows.true] if draws is None else list(draws.codes)
+    names, seen, rule = rows.cells.groups.tolist(), rows.reviewed, rule or wilson
+    counted = [
+        noise_rates(
+            rows.cells.group, names, seen & (true != rows.cells.label), seen, design,
+            level=level, rule=rule,
+        )
+        for true in sets
+    ]  # fmt: skip
+    pooled = [_pool(each, level, rule) for each in zip(*counted, strict=True)]
+    return tuple(replace(rate, worth=float(rate.reviewed)) for rate in pooled)
+
+
+def _pool(each: Sequence[NoiseRate], level: float, rule: IntervalRule) -> NoiseRate:
+    """Put together the rate of one group by several sets of labels."""
+    first = each[0]
+    if len(each) == 1 or not first.reviewed:
+        return first
+    rate, variance, _ = pool_values(
+        [one.rate for one in each], [one.rate * (1 - one.rate) / one.effective_size for one in each]
     )
-    return tuple(replace(rate, worth=float(rate.reviewed)) for rate in counted)
+    size = rate * (1 - rate) / variance if variance > 0 else first.effective_size
+    low, high = rule(rate, size, level=level)
+    wrong = round(float(np.mean([one.wrong for one in each])))
+    return replace(
+        first, rate=rate, low=float(low), high=float(high), effective_size=size, wrong=wrong
+    )
 
 
-def noise_rates_from(found: Estimate, rows: AimRows, design: ReviewDesign) -> tuple[NoiseRate, ...]:
-    """Put the estimates of the share of wrong labels in the form that is shown everywhere."""
+def noise_rates_from(
+    found: Estimate, rows: AimRows, design: ReviewDesign, *, certain: bool = True
+) -> tuple[NoiseRate, ...]:
+    """Put the estimates of the share of wrong labels in the form that is shown everywhere.
+
+    Labels that are not ``certain`` say how many rows are wrong only about.
+    """
     parts = found.by_group or {rows.cells.groups.tolist()[0]: found}
     wrong = rows.reviewed & (rows.true != rows.cells.label)
     return tuple(
-        _noise_rate(parts[name], name, rows.cells.group == g, rows, wrong, design)
+        _noise_rate(parts[name], name, rows.cells.group == g, rows, wrong, design, certain)
         for g, name in enumerate(rows.cells.groups.tolist())
     )
 
@@ -176,15 +247,17 @@ def _noise_rate(
     rows: AimRows,
     wrong: Mask,
     design: ReviewDesign,
+    certain: bool,
 ) -> NoiseRate:
     n, seen = int(member.sum()), int((member & rows.reviewed).sum())
     n_wrong = int((member & wrong).sum())
     low, high, rate = one.low, one.high, one.estimate
-    if seen == n:
+    if seen == n and certain:
         low = high = rate = n_wrong / n
     if np.isnan(rate):
         low, high = 0.0, 1.0
-    low, high = to_whole_rows(low, high, wrong=n_wrong, n=seen, population=n)
+    known = (n_wrong, seen) if certain else (0, 0)
+    low, high = to_whole_rows(low, high, wrong=known[0], n=known[1], population=n)
     return NoiseRate(
         group=name,
         rows=n,

@@ -102,7 +102,8 @@ def sample(
         stratum=numbers[shares.code[drawn]].astype(str),
         wave=next_wave(table, anything_before=len(pool) < len(table)), id=id,
         show=[*dict.fromkeys([*show, *([label] if show_label and label else [])])],
-        choices=[] if label is None else cells.labels.tolist(),
+        choices=[] if label is None else cells.labels.tolist(), label=label,
+        groups=[group] if isinstance(group, str) else list(group),
     )  # fmt: skip
 
 

@@ -1,39 +1,33 @@
-"""The sheet that reviewers fill in: written as a table or Label Studio tasks, and read back."""
+"""The sheet that reviewers fill in: what they see, and in a file beside it, how it was drawn."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from alignset.review.cells import read_cell, written_cells
+from alignset.review.cells import written_cells
 from alignset.review.ids import DESIGN as DESIGN
 from alignset.review.ids import PROBABILITY as PROBABILITY
+from alignset.review.ids import REMARKS as REMARKS
 from alignset.review.ids import REVIEWED as REVIEWED
+from alignset.review.ids import REVIEWER, id_text
 from alignset.review.ids import ROW as ROW
 from alignset.review.ids import STRATUM as STRATUM
 from alignset.review.ids import WAVE as WAVE
-from alignset.review.ids import id_key, id_text
 from alignset.review.ids import row_ids as row_ids
-from alignset.tables.atomic import new_file
-from alignset.tables.delimited import find_layout
-from alignset.tables.files import check_new_file, read_table, write_table
+from alignset.review.problems import SheetProblem
+from alignset.review.sidecar import MAX_WAVE as MAX_WAVE
+from alignset.review.sidecar import SheetDesign, design_path, write_design
+from alignset.tables.files import check_new_file, check_output, write_table
 
 CANNOT_TELL = "cannot tell"
 """What reviewers write if they looked but could not decide."""
-
-LABEL_STUDIO_CONFIG = """\
-<View>
-  <Text name="row" value="$text"/>
-  <Choices name="reviewed" toName="row" value="$choices" choice="single" required="true"/>
-</View>
-"""
-"""Labelling interface for the tasks that :func:`write_label_studio` writes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,21 +35,47 @@ class Sheet:
     """Rows drawn for review, in the order to review them.
 
     ``rows`` has the row id, stratum, wave, probability, the columns shown to the reviewer, and an
-    empty ``reviewed``. Strata have numbers instead of names, which would reveal the observed label.
+    empty ``reviewed``. Stratum, wave and probability tell what the observed label is; they go to a
+    file beside the sheet (:meth:`design`), and reviewers get the rest (:meth:`shown`).
 
     Examples
     --------
     >>> rows = pd.DataFrame({"row": [7], "stratum": ["1"], "wave": [1], "probability": [0.5]})
-    >>> Sheet(rows.assign(reviewed=""), ("no", "yes")).frame().columns.tolist()
-    ['row', 'stratum', 'wave', 'probability', 'reviewed']
+    >>> Sheet(rows.assign(reviewed=""), ("no", "yes")).shown().columns.tolist()
+    ['row', 'reviewed']
     """
 
     rows: pd.DataFrame
     choices: tuple[str, ...]  # the labels a reviewer chooses from
+    label: str | None = None  # column of the observed label
+    groups: tuple[str, ...] = ()  # group columns
+    reviewers: tuple[str, ...] = ()  # who shares the rows
 
     def frame(self) -> pd.DataFrame:
-        """One row per row to review."""
+        """One row per row to review, with its design."""
         return self.rows
+
+    def shown(self) -> pd.DataFrame:
+        """Return what a reviewer sees."""
+        return self.rows.drop(columns=list(DESIGN))
+
+    def design(self) -> SheetDesign:
+        """Return how the rows were drawn."""
+        return SheetDesign(
+            self.id_column,
+            pd.DataFrame(
+                {
+                    "id": [id_text(value) for value in self.rows[self.id_column].tolist()],
+                    STRATUM: [str(value) for value in self.rows[STRATUM].tolist()],
+                    WAVE: [int(value) for value in self.rows[WAVE].tolist()],
+                    PROBABILITY: [float(value) for value in self.rows[PROBABILITY].tolist()],
+                }
+            ),
+            self.choices,
+            self.label,
+            self.groups,
+            self.reviewers,
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -70,8 +90,9 @@ class Sheet:
 class Reviews:
     """What came back from reviewers.
 
-    ``rows`` has the columns id, reviewed, probability, stratum, wave; ``reviewed`` is text,
-    ``"cannot tell"``, or None where nobody answered.
+    ``rows`` has the columns id, reviewed, probability, stratum, wave, and may have reviewer, time,
+    comment and line (where on the sheet); ``reviewed`` is text, ``"cannot tell"``, or None where
+    nobody answered.
 
     Examples
     --------
@@ -82,6 +103,12 @@ class Reviews:
 
     id_column: str  # a column of the table, or "row" for the position in it
     rows: pd.DataFrame
+    name: str = "the sheet"  # its file
+    problems: tuple[SheetProblem, ...] = ()  # rows that cannot be joined
+    notes: tuple[str, ...] = ()
+    design: SheetDesign | None = None  # None where the sheet has the columns itself
+    sure: bool = True  # whether that is its design by name, and not just one that has its rows
+    missing: str = ""  # what to do if the design is nowhere
 
     def frame(self) -> pd.DataFrame:
         """One row per row of the sheet."""
@@ -108,11 +135,13 @@ def make_sheet(
     id: str | None,
     show: Sequence[str],
     choices: Sequence[Any],
+    label: str | None = None,
+    groups: Sequence[str] = (),
 ) -> Sheet:
     """Make a sheet from rows of a table; ``positions`` says which rows, in which order."""
     ids = row_ids(table, id)
     for name in show:
-        if name in (REVIEWED, *DESIGN, ids.name):
+        if name in (REVIEWED, *DESIGN, *REMARKS, ids.name):
             raise ValueError(f"cannot show column {name!r}: the sheet has its own.")
     columns: dict[str, Any] = {
         str(ids.name): ids.to_numpy()[positions],
@@ -122,207 +151,117 @@ def make_sheet(
         **{name: table[name].to_numpy(object)[positions] for name in show},
         REVIEWED: "",
     }
-    return Sheet(pd.DataFrame(columns), tuple(str(choice) for choice in choices))
+    named = tuple(str(choice) for choice in choices)
+    return Sheet(pd.DataFrame(columns), named, label, tuple(groups))
 
 
-def write_sheet(sheet: Sheet, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a sheet as CSV or TSV; text that a spreadsheet would compute gets an apostrophe."""
-    write_table(written_cells(sheet.rows), path, overwrite=overwrite)
+def share_sheet(
+    sheet: Sheet,
+    reviewers: Sequence[str],
+    *,
+    twice: float = 0.0,
+    random_state: int | np.random.Generator | None,
+) -> dict[str, Sheet]:
+    """Share the rows of a sheet out among reviewers at random; some rows go to two of them.
 
+    Parameters
+    ----------
+    sheet : Sheet
+    reviewers : sequence of str
+    twice : float in [0, 1], default=0
+        Share of the rows that two people review, to see how far they agree.
+    random_state : int, Generator or None
 
-def write_label_studio(
-    sheet: Sheet, path: str | os.PathLike[str], *, overwrite: bool = False
-) -> None:
-    """Write a sheet as Label Studio tasks (JSON); import them with ``LABEL_STUDIO_CONFIG``."""
-    place = Path(path)
-    check_json_output(place, overwrite=overwrite)
-    tasks = [{"data": data} for data in _tasks(sheet)]
-    with new_file(place) as part:
-        part.write_text(json.dumps(tasks, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def check_json_output(path: Path, *, overwrite: bool = False) -> None:
-    """Refuse a JSON file that cannot be written, before any work is done."""
-    if path.suffix.lower() != ".json":
-        raise ValueError(f"{path.name} must end in .json: Label Studio tasks are JSON.")
-    check_new_file(path, overwrite=overwrite)
-
-
-def _tasks(sheet: Sheet) -> Iterator[dict[str, Any]]:
-    known = (sheet.id_column, *DESIGN, REVIEWED)
-    shown = [str(name) for name in sheet.rows.columns if name not in known]
-    choices = [{"value": name} for name in (*sheet.choices, CANNOT_TELL)]
-    for row in sheet.rows.to_dict("records"):
-        facts = [f"{name}: {'' if pd.isna(row[name]) else row[name]}" for name in shown]
-        yield {
-            "id_column": sheet.id_column,
-            "row": id_text(row[sheet.id_column]),
-            STRATUM: str(row[STRATUM]),
-            WAVE: int(row[WAVE]),
-            PROBABILITY: float(row[PROBABILITY]),
-            "text": "\n".join([f"{sheet.id_column}: {id_text(row[sheet.id_column])}", *facts]),
-            "choices": choices,
-        }
-
-
-def read_reviews(path: str | os.PathLike[str]) -> Reviews:
-    r"""Read a sheet back: CSV or TSV as written, or Label Studio's JSON or JSON-MIN export.
-
-    A CSV or TSV file can be in any form that ``read_table`` accepts.
+    Returns
+    -------
+    dict of Sheet
+        One for each reviewer, in whose order a row that somebody else has, too, cannot be told.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "sheet.csv"
-    ...     _ = file.write_text("row,stratum,wave,probability,reviewed\n7,1,1,0.5,yes\n")
-    ...     read_reviews(file).frame()["reviewed"].tolist()
-    ['yes']
+    >>> rows = pd.DataFrame({"row": range(10), "stratum": "1", "wave": 1, "probability": 0.5})
+    >>> shared = share_sheet(
+    ...     Sheet(rows.assign(reviewed=""), ()), ["anna", "ben"], twice=0.2, random_state=0
+    ... )
+    >>> sum(map(len, shared.values()))
+    12
     """
-    place = Path(path)
-    if not place.is_file():
-        raise FileNotFoundError(f"there is no file {place}.")
-    if place.suffix.lower() not in (".csv", ".tsv", ".json"):
-        raise ValueError(f"{place.name} is not a review sheet; sheets end in .csv, .tsv or .json.")
-    id_column, rows = (_from_json if place.suffix.lower() == ".json" else _from_table)(place)
-    return Reviews(id_column, _one_each(place, _checked(place, rows)))
+    people = check_reviewers(reviewers)
+    if not 0 <= twice <= 1:
+        raise ValueError(f"twice must lie in [0, 1], got {twice}; write 0.2 for 20 %.")
+    if twice and len(people) < 2:
+        raise ValueError("rows can be reviewed twice by two people; name another reviewer.")
+    rng, n = np.random.default_rng(random_state), len(sheet)
+    first = np.empty(n, dtype=np.int64)
+    first[rng.permutation(n)] = np.arange(n) % len(people)
+    again = np.full(n, -1)
+    load = np.bincount(first, minlength=len(people)).astype(float)
+    for row in rng.permutation(n)[: int(np.ceil(twice * n))]:
+        others = load.copy()
+        others[first[row]] = np.inf
+        again[row] = others.argmin()  # whoever else has least to do
+        load[again[row]] += 1
+    shared = {}
+    for k, name in enumerate(people):
+        own = sheet.rows[(first == k) | (again == k)].reset_index(drop=True)
+        shared[name] = replace(sheet, rows=own.assign(**{REVIEWER: name}), reviewers=people)
+    return shared
 
 
-def _one_each(place: Path, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per id; refuse ids that differ only in how they are written."""
-    told = rows.dropna(subset="reviewed").drop_duplicates(["id", "reviewed"])
-    twice = told[told["id"].duplicated(keep=False)]
-    if len(twice):
-        row, (one, other, *_) = next((row, of["reviewed"]) for row, of in twice.groupby("id"))
-        raise ValueError(
-            f"{place} has two answers for row {row!r}, {one!r} and {other!r}; keep one."
-        )
-    ids = rows["id"].drop_duplicates()
-    alike = ids[ids.map(id_key).duplicated(keep=False)].tolist()
-    if alike:
-        one, other = [text for text in alike if id_key(text) == id_key(alike[0])][:2]
-        raise ValueError(
-            f"{place} has rows {one!r} and {other!r}, which may be the same; leave the ids as "
-            "`alignset sample` wrote them."
-        )
-    # of several annotators, keep the first who answered
-    rows = rows.groupby("id", sort=False, as_index=False).first()
-    rows["reviewed"] = rows["reviewed"].astype(object).where(rows["reviewed"].notna(), None)
-    return rows
-
-
-_COLUMNS = ("id", "reviewed", PROBABILITY, STRATUM, WAVE)
-
-
-def _from_table(path: Path) -> tuple[str, pd.DataFrame]:
-    """Return the name of the id column, and the sheet as text with the columns ``_COLUMNS``."""
-    names = find_layout(path, "\t" if path.suffix.lower() == ".tsv" else ",").names
-    own = (*DESIGN, REVIEWED)
+def check_reviewers(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names of reviewers; refuse those that cannot be part of a file's name."""
     for name in names:
-        bare = name.strip().casefold()
-        if name not in own and bare in own:
+        if not name.replace("-", "a").replace("_", "a").isalnum():
             raise ValueError(
-                f"{path} has a column {name!r}, which may be {bare!r}; leave the names as "
-                "`alignset sample` wrote them, and delete any other column of that name."
+                f"a reviewer cannot be called {name!r}: the name becomes part of a file's, so use "
+                "letters, digits, - and _ only."
             )
-    first = next((name for name in names if name not in own and name.strip()), "")
-    frame = read_table(path, columns=[*([first] if first else []), *own], as_text=True)
-    if not first:
-        raise ValueError(f"{path} has no column that says which row of the table a row is.")
-    frame = frame.rename(columns={first: "id"})[list(_COLUMNS)]
-    return read_cell(first), frame.map(read_cell)
+    if len({name.casefold() for name in names}) < len(names):
+        raise ValueError(f"two reviewers have the same name: {', '.join(names)}.")
+    return tuple(names)
 
 
-def _from_json(path: Path) -> tuple[str, pd.DataFrame]:
-    try:
-        tasks = json.loads(path.read_bytes(), object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON: {error}.") from None
-    if not (isinstance(tasks, list) and tasks and all(isinstance(t, dict) for t in tasks)):
-        raise ValueError(f"{path} is not a Label Studio export, which is a list of tasks.")
-    rows, columns = [], set()
-    for task in tasks:
-        data = task.get("data", task)
-        if not isinstance(data, dict) or not {"row", "id_column", *DESIGN} <= set(data):
-            raise ValueError(
-                f"{path} has a task that `alignset sample` did not write: row, id_column, stratum, "
-                "wave or probability is missing."
-            )
-        told = [data[name] for name in ("row", PROBABILITY, STRATUM, WAVE, "id_column")]
-        if not all(isinstance(value, str | int | float) for value in told):
-            raise ValueError(f"{path} has a task whose row is {data['row']!r}, not text.")
-        columns.add(str(data["id_column"]))
-        row, *design = told[:-1]
-        rows += [(row, answer, *design) for answer in _answers(path, task) or [None]]
-    if len(columns) > 1:
-        raise ValueError(f"{path} mixes rows identified by {' and '.join(sorted(columns))}.")
-    return columns.pop(), pd.DataFrame(rows, columns=list(_COLUMNS), dtype=object)
+def sheet_paths(path: str | os.PathLike[str], reviewers: Sequence[str]) -> dict[str, Path]:
+    """Return the file of each reviewer: ``sheet.anna.csv`` and so on."""
+    place = Path(path)
+    return {name: place.with_name(f"{place.stem}.{name}{place.suffix}") for name in reviewers}
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; refuse one that says the same thing twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} occurs twice in one object")
-    return found
-
-
-def _answers(path: Path, task: Mapping[str, Any]) -> list[Any]:
-    """Return every annotator's answer to a task, from a JSON or JSON-MIN export."""
-    try:
-        if "data" not in task:
-            answer = task.get(REVIEWED)
-            found = [answer["choices"] if isinstance(answer, dict) else answer]
-        else:
-            found = [
-                result["value"]["choices"]
-                for annotation in task.get("annotations") or ()
-                if not annotation.get("was_cancelled")
-                for result in annotation.get("result") or ()
-                if result.get("from_name") == REVIEWED and result.get("value", {}).get("choices")
-            ]
-        chosen = [one if isinstance(one, list) else [one] for one in found]
-        if any(len(each) > 1 or not all(map(_is_plain, each)) for each in chosen):
-            raise ValueError
-    except (AttributeError, KeyError, TypeError, ValueError):
+def check_sheet_output(
+    path: str | os.PathLike[str], reviewers: Sequence[str] = (), *, overwrite: bool = False
+) -> None:
+    """Refuse a sheet that cannot be written or read back, before any work is done."""
+    place = Path(path)
+    if place.suffix.lower() not in (".csv", ".tsv", ".xlsx"):
         raise ValueError(
-            f"{path} has a task whose answer is not one choice: {str(task)[:200]}."
-        ) from None
-    return [each[0] for each in chosen if each]
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float)
-
-
-MAX_WAVE = 1_000_000
-"""Number of a sheet that nobody will reach."""
-
-
-def _checked(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return ids and answers as text, and probabilities and waves as numbers."""
-    text = {name: rows[name].astype("str").str.replace(",", ".") for name in (PROBABILITY, WAVE)}
-    chance, wave = (pd.to_numeric(values, errors="coerce") for values in text.values())
-    ids = rows["id"].map(id_text)
-    fine = (chance > 0) & (chance <= 1) & wave.between(1, MAX_WAVE) & (wave % 1 == 0)
-    if not fine.all():
-        at = fine.argmin()
-        raise ValueError(
-            f"{path} has probability {rows[PROBABILITY].tolist()[at]!r} and wave "
-            f"{rows[WAVE].tolist()[at]!r} for row {ids.tolist()[at]!r}; leave those columns as "
-            "`alignset sample` wrote them."
+            f"{place.name} must end in .csv, .tsv or .xlsx, which reviewers can fill in."
         )
-    return rows.assign(
-        id=ids,
-        reviewed=rows["reviewed"].map(_answer),
-        **{PROBABILITY: chance, STRATUM: rows[STRATUM].astype("str"), WAVE: wave.astype(int)},
-    )
+    for each in sheet_paths(place, reviewers).values() if reviewers else [place]:
+        check_output(each, overwrite=overwrite)
+    check_new_file(design_path(place), overwrite=overwrite)
 
 
-def _answer(value: Any) -> str | None:
-    text = "" if pd.isna(value) else str(value).strip()
-    if not text:
-        return None
-    return CANNOT_TELL if " ".join(text.casefold().split()) == CANNOT_TELL else text
+def write_sheet(sheet: Sheet, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a sheet as CSV or TSV, and beside it, in another file, how its rows were drawn.
+
+    Text that a spreadsheet would compute gets an apostrophe.
+    """
+    check_sheet_output(path, overwrite=overwrite)
+    write_design(sheet.design(), design_path(path))
+    write_table(written_cells(sheet.shown()), path, overwrite=overwrite)
+
+
+def write_shared(
+    sheet: Sheet,
+    shared: dict[str, Sheet],
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+) -> dict[str, Path]:
+    """Write the sheets of several reviewers, and one design for all of them."""
+    places = sheet_paths(path, list(shared))
+    check_sheet_output(path, list(shared), overwrite=overwrite)
+    write_design(replace(sheet, reviewers=tuple(shared)).design(), design_path(path))
+    for name, place in places.items():
+        write_table(written_cells(shared[name].shown()), place, overwrite=overwrite)
+    return places

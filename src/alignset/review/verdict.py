@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from alignset.evaluate.noise_rate import NoiseRate
+from alignset.review.nonresponse import NonResponse
 from alignset.review.plan import LEAST_GROUP, SMALL_SHARE
 from alignset.review.representative import TwoSampleTest
 from alignset.rows.percent import percent
@@ -54,12 +55,16 @@ class ReviewVerdict:
 
 
 def judge(
-    rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest], empty: Sequence[EmptyCell]
+    rates: Sequence[NoiseRate],
+    tests: Sequence[TwoSampleTest],
+    empty: Sequence[EmptyCell],
+    nonresponse: Sequence[NonResponse] = (),
 ) -> ReviewVerdict:
     """Judge what an audit found; the intervals of ``tests`` already allow for their number."""
     found = [NONE_REVIEWED]
     if any(rate.reviewed for rate in rates):
-        found = [*_biased(rates, tests), *_unanswered(rates, empty), *_too_few(rates)]
+        gaps = _unanswered(rates, empty, nonresponse)
+        found = [*_biased(rates, tests), *gaps, *_too_few(rates)]
     worst = sorted(found, key=lambda reason: reason.colour != "red")
     if not worst:
         return ReviewVerdict(
@@ -96,9 +101,18 @@ def _biased(rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest]) -> Itera
             )
 
 
-def _unanswered(rates: Sequence[NoiseRate], empty: Sequence[EmptyCell]) -> Iterator[Reason]:
+def _unanswered(
+    rates: Sequence[NoiseRate], empty: Sequence[EmptyCell], nonresponse: Sequence[NonResponse]
+) -> Iterator[Reason]:
     """Find drawn rows that nobody answered, and cells without a reviewed row."""
+    told = {one.group for one in nonresponse if one.matters}
+    for one in nonresponse:
+        if one.matters:
+            action = f"settle the {one.drawn - one.answered} rows of group {one.group!r} without an"
+            yield Reason("amber", one.text, f"{action} answer.")
     for rate in rates:
+        if rate.group in told:
+            continue
         drawn = rate.reviewed + rate.unresolved
         if drawn and rate.unresolved / drawn > MANY_UNRESOLVED:
             yield Reason(

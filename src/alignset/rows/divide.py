@@ -33,14 +33,16 @@ Ints = NDArray[np.int64]
 def find_distinct(rows: Part) -> tuple[Ints, Floats]:
     """Find one copy of each distinct row, in an order that does not depend on the input order.
 
-    Returned are its position and the total weight of its copies, scaled to a mean of one.
+    Returned are its position and the total weight of its copies, scaled to a mean of one per row.
     """
     codes = [rows.y_seen, rows.y_true, rows.group]
     # rows that were not equally likely to be reviewed, or belong to two people, stay two rows
-    for more in (rows.probability, rows.unit):
+    for more in (rows.probability, rows.unit, rows.share):
         codes += [] if more is None else [np.unique(more, return_inverse=True)[1].reshape(-1)]
     first, weight = merge_rows(rows.X, np.column_stack(codes), rows.weights)
-    return first, weight * (len(weight) / weight.sum())
+    # copies of a row of uncertain class are one row together
+    size = len(weight) if rows.share is None else float(rows.share[first].sum())
+    return first, weight * (size / weight.sum())
 
 
 def distinct(rows: Part) -> Part:

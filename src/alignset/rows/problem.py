@@ -29,6 +29,9 @@ class Part:
         P(reviewed) for each row, if the review was planned; only used on reviewed rows.
     unit : int array of shape (n,), optional
         Which unit each row belongs to; its rows validate together. None makes each row a unit.
+    share : float array of shape (n,), optional
+        Part of a row that each is: a row of uncertain class is one copy per class, in one unit,
+        each weighted by its probability. None makes each a whole row.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class Part:
     weight: NDArray[np.float64] | None = None
     probability: NDArray[np.float64] | None = None
     unit: NDArray[np.int64] | None = None
+    share: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -56,6 +60,11 @@ class Part:
     def weights(self) -> NDArray[np.float64]:
         """How much each row counts, as numbers."""
         return np.ones(len(self)) if self.weight is None else self.weight
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Part of a row that each is, as numbers: what to count rows by."""
+        return np.ones(len(self)) if self.share is None else self.share
 
     def take(self, rows: Any, X: Any = None) -> Part:
         """Return the rows that a mask or positions select, with features ``X`` if given."""

@@ -27,6 +27,10 @@ class Test:
     rule: Rule
 
 
+NOT_RUN = "not run"
+"""Said of a claim without results: that is not the same as undecided."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What the results say about a claim: a word, the reason, and the deciding number, if any.
@@ -93,9 +97,14 @@ class JudgedClaim:
     verdict: Verdict
 
     @property
+    def state(self) -> str:
+        """The verdict; "not run" if there is no result to judge by."""
+        return NOT_RUN if self.verdict.finding is None else str(self.verdict.state)
+
+    @property
     def sign(self) -> str:
         """A mark that needs no colour."""
-        return SIGNS[self.verdict.state]
+        return NOTHING if self.state == NOT_RUN else SIGNS[self.verdict.state]
 
     @property
     def ours(self) -> str:
@@ -126,15 +135,15 @@ class Verdicts(PageBlock):
     judged: Sequence[JudgedClaim]
     name: str = "claims"
 
-    def count(self, state: Standing) -> int:
-        """Count the claims with a verdict."""
-        return sum(judged.verdict.state is state for judged in self.judged)
+    def count(self, state: str) -> int:
+        """Count the claims with a verdict, or that were not run."""
+        return sum(judged.state == state for judged in self.judged)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per judged claim."""
         rows = [
             (
-                *(j.claim.text, j.claim.source, j.protocol, str(j.verdict.state), j.claim.measure),
+                *(j.claim.text, j.claim.source, j.protocol, j.state, j.claim.measure),
                 *(j.ours, j.theirs, j.verdict.explanation, " ".join(j.claim.deviations)),
             )
             for j in self.judged

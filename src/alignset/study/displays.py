@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,9 @@ NO_VALUES = pd.DataFrame({"method": [], "x": [], "mean": [], "sd": []})
 """No published values."""
 
 KEY = "solid, band: ours, mean and SD; dashed, bars: published"
+ALONE = "solid, band: mean and SD; faint: the other methods"
+MOST_BANDS = 4
+"""Methods on one pair of axes whose bands can be told apart."""
 
 _WHISKERS: dict[str, Any] = {"fmt": "none", "ecolor": INK, "capsize": 3, "elinewidth": 1.1}
 _DIAMONDS: dict[str, Any] = {
@@ -93,8 +96,16 @@ class Curves(SummaryDisplay):
     ([0.8, 0.9], 1)
     """
 
+    @property
+    def is_tall(self) -> bool:
+        """Whether it is drawn as panels."""
+        return len(self.looks) > MOST_BANDS
+
     def svg(self) -> str:
-        """Draw all methods on one pair of axes."""
+        """Draw all methods on one pair of axes, or many in a panel each: bands would overlap."""
+        if self.is_tall:
+            known = {f.name: getattr(self, f.name) for f in fields(self)}
+            return Panels(**known).svg()
         with drawing():
             height = max(3.4, 0.21 * len(self.looks) + 0.6)  # room for every name
             figure, axes = one_axes(4.8, height)
@@ -144,7 +155,8 @@ class Panels(SummaryDisplay):
                 axes.set_xlabel("")
             for axes in grid.flat[len(self.looks) :]:
                 axes.set_visible(False)
-            figure.supxlabel(f"{self.axis.label}\n{KEY}", fontsize=9)
+            key = KEY if len(self.published) else ALONE
+            figure.supxlabel(f"{self.axis.label}\n{key}", fontsize=9)
             figure.supylabel(self.y_label, fontsize=10)
             return to_svg(figure)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from alignset.report.displays import Axis, Display
 from alignset.report.look import Look, looks
 from alignset.report.page import (
+    Banner,
     DataTable,
     FactList,
     Gallery,
@@ -21,13 +22,14 @@ from alignset.report.page import (
     Tiles,
     slug,
 )
-from alignset.study.claims import JudgedClaim, Verdict, Verdicts
+from alignset.study.claims import NOT_RUN, JudgedClaim, Verdict, Verdicts
 from alignset.study.displays import NO_VALUES, Bars, Panels, SummaryDisplay
 from alignset.study.publication import FigureSpec, Publication
 from alignset.study.quantities import Evidence
 from alignset.study.records import METRICS
 from alignset.study.results import ALPHA, check_results, compare, done, failed
 from alignset.study.rules import Standing
+from alignset.study.spec import QUICK_SEEDS
 
 NO_PUBLICATION = Publication("Results")
 
@@ -41,7 +43,12 @@ HOW_TO_READ = (
     "A claim holds when all its comparisons are shown to go its way, fails when at least one is "
     "shown to go against it, and is undecided otherwise: undecided is not refuted. Ours is the "
     "closest call among the comparisons, named under Why; theirs is the published value of that "
-    "same comparison, not of their own closest call.",
+    "same comparison, not of their own closest call. A claim without results is not run, which "
+    "says nothing about it.",
+)
+QUICK = (
+    "Quick run, {n}: it shows that everything works, and decides nothing. Run it without --quick "
+    "for results."
 )
 
 
@@ -96,7 +103,7 @@ class Reproduction:
             found = [JudgedClaim(claim, p, claim.judge(evidence[p])) for p in protocols]
             nothing = Verdict(Standing.UNDECIDED, found[0].verdict.explanation)
             ran = [judged for judged in found if judged.verdict.finding is not None]
-            rows += ran or [JudgedClaim(claim, "not run", nothing)]
+            rows += ran or [JudgedClaim(claim, NOT_RUN, nothing)]
         return rows
 
     def page(self) -> Page:
@@ -106,7 +113,7 @@ class Reproduction:
         sections = [Section("At a glance", self._glance(verdicts))]
         if pub.claims:
             sections.append(Section("Claims", [verdicts]))
-        sections += self._figure_sections
+        sections += self._without_headline
         if pub.deviations:
             told = FactList(list(pub.deviations.items()), anchor="deviation")
             sections.append(Section("Where paper and released code differ", [told]))
@@ -122,11 +129,30 @@ class Reproduction:
 
     def _glance(self, verdicts: Verdicts) -> list[PageBlock]:
         ran, lost = len(done(self.cells)), len(failed(self.cells))
-        states = Standing if verdicts.judged else ()
+        states = [*map(str, Standing), NOT_RUN] if verdicts.judged else []
         tiles = [(str(verdicts.count(state)), f"verdicts: {state}") for state in states]
         tiles += [(str(ran), "cells computed"), (str(lost), "cells failed")]
         said = [] if ran else ["No cell was computed, so there is nothing to draw."]
-        return [Tiles(tiles), Prose(said)]
+        blocks: list[PageBlock] = [Tiles(tiles), Prose(said)]
+        if self.is_quick:
+            n = self.cells["seed"].nunique()
+            blocks.insert(0, Banner(QUICK.format(n=f"{n} seed{'s' * (n > 1)}")))
+        return [*blocks, *([Gallery([self.displays[0]])] if self.displays else [])]
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether so few seeds were run that the page only shows that everything works."""
+        return int(self.cells["seed"].nunique()) <= QUICK_SEEDS
+
+    @property
+    def _without_headline(self) -> list[Section]:
+        """The sections of figures, less the first figure, which stands above the claims."""
+        if not self.displays:
+            return self._figure_sections
+        first, *rest = self._figure_sections
+        part, *parts = first.sections
+        blocks = [_less(block, self.displays[0]) for block in part.blocks]
+        return [replace(first, sections=[replace(part, blocks=blocks), *parts]), *rest]
 
     @cached_property
     def _figure_sections(self) -> list[Section]:
@@ -207,6 +233,12 @@ class Reproduction:
         else:
             blocks.append(Prose(["No cell failed."]))
         return blocks
+
+
+def _less(block: PageBlock, display: Display) -> PageBlock:
+    if not isinstance(block, Gallery):
+        return block
+    return Gallery([one for one in block.displays if one is not display])
 
 
 def _has(cells: pd.DataFrame, column: str) -> bool:

@@ -11,13 +11,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.tables.files import check_columns, check_names, check_plain
-from alignset.tables.kinds import Kind, kind_of
+from alignset.tables.kinds import MAX_LEVELS, Holds, what_holds
 
 MIN_ROWS_FOR_ID = 20
 """With fewer rows, all values may differ by chance."""
 
 REVIEW_SHEET = ("stratum", "wave", "probability")
-"""Columns that `alignset sample` adds; they record how a row came to be reviewed."""
+"""Columns that `alignset join` adds; they record how a row came to be reviewed."""
+REVIEW_STATE = "review_state"
+"""Column that it adds, too; it says what came of the review."""
+
+TEXT_CHOICES = ("refuse", "drop", "hash", "levels")
+"""What to do with text whose most frequent values do not say what most rows hold."""
+
+WORDS = 3
+"""Words that a cell has on average if a column is free text and no identifier."""
 
 MIN_REVIEWED_FOR_LEAK = 10
 """With fewer reviewed rows, agreement with the true label may be chance."""
@@ -46,7 +54,7 @@ class Choice:
     """The columns to learn from, what each feature holds, and what to tell the user."""
 
     columns: Columns
-    kinds: dict[str, Kind]  # of each feature
+    kinds: dict[str, Holds]  # of each feature
     notes: tuple[str, ...]  # one sentence about each column that was left out
 
 
@@ -60,6 +68,8 @@ def choose_columns(
     probability: str | None = None,
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    codes: Sequence[str] = (),
+    text: str = "refuse",
     allow_leak: Sequence[str] = (),
 ) -> Choice:
     """Decide which columns are features, refusing those that give the label away.
@@ -72,7 +82,13 @@ def choose_columns(
     ignore : sequence of str
         Columns not to use.
     categorical : sequence of str
-        Numeric columns that hold codes.
+        Numeric columns that hold codes, and text of which the most frequent values are to be kept.
+    codes : sequence of str
+        Columns of codes whose first characters say what they have in common, such as ICD-10; most
+        of these are found out.
+    text : {"refuse", "drop", "hash", "levels"}, default="refuse"
+        What to do with text that has so many values that the most frequent ones do not say what
+        most rows hold: an error, leave it out, hash its words, or keep the most frequent values.
     allow_leak : sequence of str
         Columns to keep even though they look like the label or an identifier.
 
@@ -83,32 +99,72 @@ def choose_columns(
     >>> choice.columns.features, choice.notes
     (('age',), ("'site' is the same in every row and was left out.",))
     """
-    sheet = [c for c in REVIEW_SHEET if set(REVIEW_SHEET) <= set(frame.columns)]
+    sheet = [*REVIEW_SHEET, REVIEW_STATE] if set(REVIEW_SHEET) <= set(frame.columns) else []
     if sheet and probability is None:
         probability = "probability"
     parts = [(label, "label"), (truth, "truth"), (id, "id"), (probability, "probability")]
     parts += [(name, "group") for name in groups]
-    _check_parts(frame, parts, (*ignore, *categorical, *allow_leak))
+    _check_parts(frame, parts, (*ignore, *categorical, *codes, *allow_leak))
     taken = {name for name, part in parts if part != "group"} | {*ignore, *sheet}
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, Holds] = {}
     notes: list[str] = []
     labels = [_Known.of(frame, each) for each in (label, truth) if each is not None]
-    for name in (str(c) for c in frame.columns if c not in taken):
-        values = frame[name]
+    for name, values in ((str(c), frame[c]) for c in frame.columns if c not in taken):
         check_plain(values)
         levels = _Levels.of(values)
         note = _empty(name, levels)
         if note is None:
-            kind: Kind = "category" if name in categorical else kind_of(values)
-            note = None if name in allow_leak else _check_leak(values, levels, kind, labels, truth)
-        if note is None:
-            kinds[name] = kind
-        else:
+            kind = kinds[name] = _holds(values, categorical, codes)
+            free = name in allow_leak or (text == "hash" and _is_free_text(values, kind))
+            note = None if free else _check_leak(values, levels, kind, labels, truth)
+        if note is not None:
+            kinds.pop(name, None)
             notes.append(note)
+    notes += _settle_text(frame, kinds, text)
     if not kinds:
         raise ValueError(f"no column is left to learn from: {' '.join(notes) or 'all have roles'}")
     columns = Columns(label, tuple(kinds), truth, tuple(groups), id, probability)
     return Choice(columns, kinds, tuple(notes))
+
+
+def _holds(values: pd.Series[Any], categorical: Sequence[str], codes: Sequence[str]) -> Holds:
+    if values.name in categorical:
+        return Holds("category")
+    if values.name in codes:
+        found = what_holds(values.astype("object").map(str, na_action="ignore"))
+        return found if found.kind == "codes" else Holds("codes", system="codes")
+    return what_holds(values)
+
+
+def _is_free_text(values: pd.Series[Any], holds: Holds) -> bool:
+    """Tell whether cells have several words, as an identifier has not."""
+    if holds.kind != "text":
+        return False
+    some = values.dropna().iloc[:1000].astype(str).tolist()
+    return bool(some) and sum(len(cell.split()) for cell in some) >= WORDS * len(some)
+
+
+def _settle_text(frame: pd.DataFrame, kinds: dict[str, Holds], choice: str) -> list[str]:
+    """Do with text of too many values what was chosen, and say what was left out."""
+    if choice not in TEXT_CHOICES:
+        raise ValueError(f"--text takes {', '.join(TEXT_CHOICES)}, got {choice!r}.")
+    names = [name for name, each in kinds.items() if each.kind == "text"]
+    if names and choice == "refuse":
+        told = ", ".join(f"{name!r} ({frame[name].nunique()} values)" for name in names[:5])
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        raise ValueError(
+            f"text has too many values to learn from, in {told}{more}: the {MAX_LEVELS} most "
+            f"frequent do not cover half of the rows. Pass --ignore {names[0]} or --text drop to "
+            "leave it out, --text hash to use its words, --text levels to keep only the most "
+            f"frequent values, or --code {names[0]} if it holds codes."
+        )
+    if choice == "drop":
+        for name in names:
+            del kinds[name]
+        return [f"{name!r} is text with too many values and was left out." for name in names]
+    if choice == "levels":
+        kinds.update({name: Holds("category") for name in names})
+    return []
 
 
 def _check_parts(
@@ -184,7 +240,7 @@ class _Known:
 def _check_leak(
     values: pd.Series[Any],
     levels: _Levels,
-    kind: Kind,
+    holds: Holds,
     labels: Sequence[_Known],
     truth: str | None,
 ) -> str | None:
@@ -206,7 +262,8 @@ def _check_leak(
     n = len(values)
     if n < MIN_ROWS_FOR_ID or gaps.any() or levels.count < n:
         return None
-    if kind == "category" or (kind == "number" and _whole(values)):
+    kind = holds.kind
+    if kind in ("category", "text") or (kind == "number" and _whole(values)):
         return (
             f"{name!r} is different in every row, like an identifier, and was left out; name it "
             f"with --id {name}, or keep it with --allow-leak {name}."

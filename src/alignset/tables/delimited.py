@@ -16,6 +16,8 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype, union_categoricals
 
 from alignset.progress import progress_bar
+from alignset.tables.dialect import FOUND_OUT, Dialect, Tell, warn
+from alignset.tables.marks import decimal_mark, ungroup
 from alignset.tables.scan import MAX_LINE, look_through, open_unpacked, read_header
 
 CHUNK_ROWS = 100_000
@@ -27,7 +29,13 @@ FEW_LEVELS = 0.5
 HEAD = 1 << 16
 """Bytes read to detect a file's layout."""
 
-MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # begins with the mark of UTF-16
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+SEPARATORS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True)
@@ -38,10 +46,13 @@ class Layout:
     separator: str
     decimal: str
     names: list[str]
+    skip: int = 0  # lines before the header
 
 
-def find_layout(path: Path, separator: str) -> Layout:
+def find_layout(path: Path, separator: str, dialect: Dialect = FOUND_OUT) -> Layout:
     r"""Detect the layout of a file; ``separator`` is assumed if its first lines do not show it.
+
+    What ``dialect`` says is not detected. A first line ``sep=;``, as Excel has it, is not a header.
 
     Examples
     --------
@@ -50,56 +61,59 @@ def find_layout(path: Path, separator: str) -> Layout:
     ...     path = Path(folder) / "t.csv"
     ...     _ = path.write_bytes("größe;n\n1,5;2\n".encode("utf-16"))
     ...     find_layout(path, ",")
-    Layout(encodings=('utf-16',), separator=';', decimal=',', names=['größe', 'n'])
+    Layout(encodings=('utf-16',), separator=';', decimal=',', names=['größe', 'n'], skip=0)
     """
     with open_unpacked(path) as (stream, _):
         head = stream.read(HEAD)
-    encodings = _encodings(head)
+    encodings = (dialect.encoding,) if dialect.encoding else _encodings(head)
     try:
         with open_unpacked(path) as (stream, _):
             text = io.TextIOWrapper(stream, encodings[0], newline="")
+            told, first = _first_lines(path, text)
             # a name or text can contain another mark, but hardly both the header and the first row
-            first = [re.sub('"[^"]*"', "", line) for line in _first_lines(path, text)]
-            marks = (separator, ",", ";", "\t")  # the suffix's own mark comes first and wins a tie
-            found = max(marks, key=lambda mark: min((row.count(mark) for row in first), default=0))
+            bare = [re.sub('"[^"]*"', "", line) for line in first]
+            marks = (separator, *SEPARATORS)  # the suffix's own mark comes first and wins a tie
+            most = max(marks, key=lambda mark: min((row.count(mark) for row in bare), default=0))
+            found = dialect.separator or told or most
             text.seek(0)
+            if told:
+                text.readline()
             names = read_header(path, text, found)
-    except UnicodeDecodeError:
-        raise ValueError(_not_text(path)) from None
+    except UnicodeError:
+        raise ValueError(_not_text(path, encodings[0])) from None
     body = head.decode(encodings[0], errors="ignore")
-    return Layout(encodings, found, _decimal(found, body), names)
+    decimal = dialect.decimal or decimal_mark(found, body)
+    return Layout(encodings, found, decimal, names, skip=int(bool(told)))
 
 
-def _first_lines(path: Path, text: io.TextIOWrapper) -> list[str]:
-    """Return the first two lines that are not empty."""
+def _first_lines(path: Path, text: io.TextIOWrapper) -> tuple[str, list[str]]:
+    """Return the separator that a first line names, and the first two lines that hold something."""
     found: list[str] = []
+    told = ""
     while len(found) < 2 and (line := text.readline(MAX_LINE)):
         if len(line) == MAX_LINE:
             raise ValueError(f"{path} has a line of more than {MAX_LINE} characters.")
+        named = re.fullmatch(r'"?sep=([;,|\t])"?\s*', line)
+        if named and not told and not found:
+            told = named[1]
+            continue
         found += [line] if line.strip() else []
-    return found
+    return told, found
 
 
 def _encodings(head: bytes) -> tuple[str, ...]:
-    """Return the encodings to try: by byte-order mark, else by whether UTF-8 fits."""
+    """Return the encodings to try: by byte-order mark or zero bytes, else by whether UTF-8 fits."""
     for mark, encoding in MARKS.items():
         if head.startswith(mark):
             return (encoding,)
+    zeros = [head[start::2].count(0) for start in (0, 1)]
+    if min(zeros) < max(zeros) > len(head) // 4:  # Latin letters have a zero byte in UTF-16
+        return ("utf-16-be" if zeros[0] > zeros[1] else "utf-16-le",)
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return ("cp1252",)
     return ("utf-8", "cp1252") if head.isascii() else ("utf-8",)
-
-
-def _decimal(separator: str, head: str) -> str:
-    """Return the decimal mark; 1,234 between tabs may be over a thousand, so it does not count."""
-    edge = rf'["\r\n{separator}]'
-    numbers = re.findall(rf"(?<={edge})[-+]?\d+[.,]\d+(?={edge})", head)
-    if separator == "," or any("." in number for number in numbers):
-        return "."
-    thousands = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
-    return "," if separator == ";" or not all(map(thousands.fullmatch, numbers)) else "."
 
 
 def read_delimited(
@@ -108,24 +122,30 @@ def read_delimited(
     columns: list[str] | None,
     *,
     as_text: bool | Collection[str] = False,
+    tell: Tell = warn,
 ) -> pd.DataFrame:
     """Read the chosen columns; in a long file, repeated text is kept as codes.
 
-    Columns in ``as_text``, and whole numbers that begin with 0, are kept as written.
+    Columns in ``as_text``, and whole numbers that begin with 0, are kept as written. Text that is
+    all numbers with a mark between thousands becomes numbers, which ``tell`` is told.
     """
     at = look_through(path, layout.encodings[0], layout.separator, len(layout.names))
     zeros = {name for position, name in enumerate(layout.names) if position in at}
     for encoding in layout.encodings:
-        options = {"sep": layout.separator, "decimal": layout.decimal, "encoding": encoding}
+        options: dict[str, Any] = {"sep": layout.separator, "encoding": encoding}
+        options |= {"decimal": layout.decimal, "skiprows": layout.skip or None}
         try:
             if as_text is True:
                 return _join(_as_written(path, columns, **options))
-            return _read(path, columns, set(as_text or ()), zeros, options)
-        except UnicodeDecodeError:
+            kept = set(as_text or ())
+            frame = _read(path, columns, kept, zeros, options)
+        except UnicodeError:
             continue
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
             raise ValueError(_ragged(path, error)) from None
-    raise ValueError(_not_text(path))
+        ungroup(frame, layout.decimal, kept, tell)
+        return frame
+    raise ValueError(_not_text(path, layout.encodings[0]))
 
 
 def _read(
@@ -240,17 +260,19 @@ def _join(pieces: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(joined, copy=False)
 
 
-def _not_text(path: Path) -> str:
+def _not_text(path: Path, encoding: str) -> str:
+    name = "utf-8" if encoding == "cp1252" else encoding  # tried only after that
+    remedy = "save it as UTF-8, or name its encoding with --encoding."
+    if name != "utf-8":
+        return f"{path} is not {name.upper()} text; {remedy}"
     with open_unpacked(path) as (stream, _):
         for number, line in enumerate(stream, 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                return (
-                    f"{path} is not UTF-8 text: byte 0x{line[error.start]:02x} in line {number}; "
-                    "save it as UTF-8."
-                )
-    return f"{path} is not UTF-8 text; save it as UTF-8."
+                at = f"byte 0x{line[error.start]:02x} in line {number}"
+                return f"{path} is not UTF-8 text: {at}; {remedy}"
+    return f"{path} is not UTF-8 text; {remedy}"
 
 
 def _ragged(path: Path, error: Exception) -> str:

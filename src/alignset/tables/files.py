@@ -18,13 +18,17 @@ import pandas as pd
 
 from alignset.tables.atomic import new_file
 from alignset.tables.delimited import find_layout, read_delimited
+from alignset.tables.dialect import FOUND_OUT, Dialect, Tell, warn
+from alignset.tables.excel import need_openpyxl, read_sheet, shown, write_sheet_file
 from alignset.tables.scan import check_unpacked
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 MAX_SHOWN = 80
 """Characters of a column's name that messages show."""
-FORMATS = (*SEPARATORS, "parquet", "feather", "xpt")
+FORMATS = (*SEPARATORS, "xlsx", "parquet", "feather", "xpt")
 """Suffixes that can be read; csv, tsv and xpt can be followed by .gz."""
+MAX_EXACT = 2**53
+"""Whole numbers up to here are exact as decimal numbers."""
 
 
 def read_table(
@@ -32,20 +36,26 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     as_text: bool | Collection[str] = False,
+    dialect: Dialect = FOUND_OUT,
+    tell: Tell = warn,
 ) -> pd.DataFrame:
-    r"""Read a CSV, TSV, Parquet, Feather or SAS transport file.
+    r"""Read a CSV, TSV, Excel, Parquet, Feather or SAS transport file.
 
     Parameters
     ----------
     path : path
-        Its suffix gives the format: .csv, .tsv, .parquet, .feather, .xpt; also .csv.gz, .tsv.gz,
-        .xpt.gz. For CSV and TSV files, the separator (comma, semicolon or tab), the decimal mark
-        and the encoding (UTF-8, UTF-16 or Windows-1252) are detected.
+        Its suffix gives the format: .csv, .tsv, .xlsx, .parquet, .feather, .xpt; also .csv.gz,
+        .tsv.gz, .xpt.gz. For CSV and TSV files, the separator (comma, semicolon, tab or bar), the
+        decimal mark and the encoding (UTF-8, UTF-16 or Windows-1252) are detected.
     columns : sequence of str, optional
         Columns to read, in this order; all by default.
     as_text : bool or collection of str, default=False
-        Keep every cell of a CSV or TSV file, or of these columns, as written: 1.0 is not 1, and
-        NA is not a gap. Whole numbers that begin with 0, such as 007, are always kept as text.
+        Keep every cell, or those of these columns, as written: 1.0 is not 1, and NA is not a gap.
+        Whole numbers that begin with 0, such as 007, are always kept as text.
+    dialect : Dialect, optional
+        What is not to be detected; ``keep_na`` names columns to keep as text, too.
+    tell : callable, optional
+        Called with a sentence for everything that was changed or left out; by default a warning.
 
     Returns
     -------
@@ -77,18 +87,51 @@ def read_table(
     if place.stat().st_size == 0:
         raise ValueError(f"{place} is empty; a table needs a header and rows.")
     wanted = None if columns is None else list(columns)
+    kept = True if as_text is True else {*(as_text or ()), *dialect.keep_na}
     try:
         if kind in SEPARATORS:
-            frame = _read_text(place, SEPARATORS[kind], wanted, as_text)
+            frame = _read_text(place, SEPARATORS[kind], wanted, kept, dialect, tell)
+        elif kind == "xlsx":
+            frame = _read_excel(place, wanted, kept, dialect, tell)
         else:
             frame = (_read_xpt if kind == "xpt" else _read_arrow)(place, wanted)
+            _keep_text(frame, kept)
     except (EOFError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(f"{place} is damaged: {str(error).lower()}.") from None
     if not len(frame):
         raise ValueError(f"{place} has columns but no rows.")
+    if wanted is None:
+        check_names(dialect.keep_na, [str(name) for name in frame.columns], str(place))
     return frame if wanted is None else frame[wanted]
+
+
+def column_names(path: str | os.PathLike[str], *, dialect: Dialect = FOUND_OUT) -> list[str]:
+    """Return the names in the header of a text or Excel file, also empty and repeated ones."""
+    place = Path(path)
+    kind = _format(place)
+    if kind == "xlsx":
+        return read_sheet(place, dialect.sheet, as_text=True, tell=lambda _: None)[0]
+    return find_layout(place, SEPARATORS.get(kind, ","), dialect).names
+
+
+def _keep_text(frame: pd.DataFrame, as_text: bool | Collection[str]) -> None:
+    """Turn columns into text, in place: ids are text, whatever a file holds them as."""
+    for name in frame.columns:
+        if as_text is not True and (isinstance(as_text, bool) or name not in as_text):
+            continue
+        values = frame[name]
+        check_plain(values)
+        floats = isinstance(values.dtype, np.dtype) and values.dtype.kind == "f"
+        if floats and (values.abs() > MAX_EXACT).any():
+            raise ValueError(
+                f"column {name!r} holds {values[values.abs() > MAX_EXACT].iloc[0]:.0f} as a "
+                "decimal number, whose last digits are lost; store ids as text."
+            )
+        missing = values.isna().to_numpy(bool)
+        texts = [None if gap else shown(v) for v, gap in zip(values.tolist(), missing, strict=True)]
+        frame[name] = pd.Series(texts, index=frame.index, dtype=object)
 
 
 def write_table(
@@ -111,6 +154,8 @@ def write_table(
         if kind in SEPARATORS:
             how: Any = "gzip" if place.suffix == ".gz" else None
             frame.to_csv(part, sep=SEPARATORS[kind], index=False, compression=how)
+        elif kind == "xlsx":
+            write_sheet_file(frame, part, place)
         else:
             _need_pyarrow(place)
             (frame.to_parquet if kind == "parquet" else frame.to_feather)(part)
@@ -119,7 +164,10 @@ def write_table(
 def check_output(path: Path, *, overwrite: bool = False) -> None:
     """Refuse a table that cannot be written, before any work is done."""
     if _format(path) == "xpt":
-        raise ValueError(f"{path} cannot be written; write .csv, .tsv, .parquet or .feather.")
+        known = ".csv, .tsv, .xlsx, .parquet or .feather"
+        raise ValueError(f"{path} cannot be written; write {known}.")
+    if _format(path) == "xlsx":
+        need_openpyxl(path)
     check_new_file(path, overwrite=overwrite)
 
 
@@ -208,10 +256,12 @@ def _format(path: Path) -> str:
     packed = suffixes[-1:] == [".gz"]
     kind = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]
     name = kind[0].removeprefix(".")
-    if name not in FORMATS or (packed and name in ("parquet", "feather")):
+    if name in ("xls", "xlsm", "xlsb", "ods"):
+        raise ValueError(f"{path.name} cannot be read; save it as .xlsx, or as CSV.")
+    if name not in FORMATS or (packed and name in ("parquet", "feather", "xlsx")):
         raise ValueError(
-            f"{path.name} has no known format; tables end in .csv, .tsv, .parquet, .feather or "
-            ".xpt (csv, tsv and xpt also with .gz)."
+            f"{path.name} has no known format; tables end in .csv, .tsv, .xlsx, .parquet, .feather "
+            "or .xpt (csv, tsv and xpt also with .gz)."
         )
     return name
 
@@ -236,13 +286,33 @@ def _check_header(path: Path, names: list[str], columns: list[str] | None) -> No
 
 
 def _read_text(
-    path: Path, separator: str, columns: list[str] | None, as_text: bool | Collection[str]
+    path: Path,
+    separator: str,
+    columns: list[str] | None,
+    as_text: bool | Collection[str],
+    dialect: Dialect,
+    tell: Tell,
 ) -> pd.DataFrame:
-    layout = find_layout(path, separator)
+    layout = find_layout(path, separator, dialect)
     if not layout.names:
         raise ValueError(f"{path} is empty; a table needs a header and rows.")
     _check_header(path, layout.names, columns)
-    return read_delimited(path, layout, columns, as_text=as_text)
+    return read_delimited(path, layout, columns, as_text=as_text, tell=tell)
+
+
+def _read_excel(
+    path: Path,
+    columns: list[str] | None,
+    as_text: bool | Collection[str],
+    dialect: Dialect,
+    tell: Tell,
+) -> pd.DataFrame:
+    names, held = read_sheet(path, dialect.sheet, as_text=as_text, tell=tell)
+    if not names:
+        raise ValueError(f"{path} is empty; a table needs a header and rows.")
+    _check_header(path, names, columns)
+    wanted = [at for at, name in enumerate(names) if columns is None or name in columns]
+    return pd.DataFrame({names[at]: held[at] for at in wanted})
 
 
 def _need_pyarrow(path: Path) -> None:

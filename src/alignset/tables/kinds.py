@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import infer_dtype, is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-Kind = Literal["number", "boolean", "date", "category"]
+from alignset.tables.codes import code_system
+from alignset.tables.forms import (
+    PLAIN,
+    Form,
+    date_form,
+    date_text,
+    read_cells_once,
+    unit_form,
+    unit_number,
+)
+
+Kind = Literal["number", "boolean", "date", "category", "codes", "text"]
 
 MOSTLY_NUMBERS = 0.5
 """Text with at least this share of numbers is a numeric column with mistakes ..."""
@@ -19,40 +31,92 @@ MANY_NUMBERS = 20
 
 FINITE = "finite numbers, or nothing if the value is missing"
 TRUE_OR_FALSE = "true or false, or nothing if the value is missing"
-_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+MAX_LEVELS = 40
+"""Maximum columns per category; the rarest levels share one."""
+
+MIN_COUNT = 5
+"""Rows that a level needs to be kept by name: a rarer one may name a person."""
+
+MOSTLY_LOST = 0.5
+"""Text is refused as a category if at least this share of its rows would be "other"."""
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
+@dataclass(frozen=True)
+class Holds:
+    """What a column holds, and how its text is read.
+
+    Examples
+    --------
+    >>> what_holds(pd.Series(["94.4%", "90%", "97.5%", "88%", "91.2%"])).form.unit
+    '%'
+    """
+
+    kind: Kind
+    form: Form = PLAIN  # of numbers and dates
+    system: str = ""  # of codes
+
+
 def kind_of(values: pd.Series[Any]) -> Kind:
-    """Return what a column holds; ISO dates written as text are dates.
+    """Return what a column holds; dates written as text are dates.
 
     Examples
     --------
     >>> [kind_of(pd.Series(v)) for v in ([1, 2.5], [True, None], ["2020-01-31"], ["f", "m"])]
     ['number', 'boolean', 'date', 'category']
     """
+    return what_holds(values).kind
+
+
+def what_holds(values: pd.Series[Any]) -> Holds:
+    """Return what a column holds: text may hold dates, numbers with units, or codes.
+
+    Text is a category if its most frequent values say what most rows hold.
+
+    Examples
+    --------
+    >>> what_holds(pd.Series(["31.01.2020", "02.12.2019"])).form.order
+    'dmy'
+    """
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "biuf":
-        return "boolean" if values.dtype.kind == "b" else "number"
+        return Holds("boolean" if values.dtype.kind == "b" else "number")
     present = values.dropna()
     if isinstance(present.dtype, pd.CategoricalDtype):
         present = present.astype(present.cat.categories.dtype)
     natural = infer_dtype(present, skipna=True)
     if is_bool_dtype(present) or natural == "boolean":
-        return "boolean"
+        return Holds("boolean")
     if is_numeric_dtype(present) or natural == "decimal":
-        return "number"
+        return Holds("number")
     if is_datetime64_any_dtype(present) or natural in ("date", "datetime"):
-        return "date"
+        return Holds("date")
     if natural not in ("string", "empty"):
         first = present.iloc[0]
         raise ValueError(
             f"column {values.name!r} holds values of type {type(first).__name__}, such as "
             f"{first!r}; a column must hold numbers, text, booleans or dates."
         )
-    if not len(present) or not present.astype("str").str.fullmatch(_DATE).all():
-        _refuse_stray_text(values, present)
-        return "category"
-    return "date"
+    return _text_holds(values, present)
+
+
+def _text_holds(values: pd.Series[Any], present: pd.Series[Any]) -> Holds:
+    counted = present.value_counts()
+    cells, counts = counted.index.tolist(), counted.tolist()
+    if not cells:
+        return Holds("category")
+    form = date_form(cells, counts, values.name)
+    if form is not None:
+        return Holds("date", form)
+    system = code_system(cells, counts)
+    if system is not None:
+        return Holds("codes", system=system)
+    form = unit_form(cells, counts)
+    if form is not None:
+        return Holds("number", form)
+    _refuse_stray_text(values, present)
+    frequent = sum(count for count in counts[: MAX_LEVELS - 1] if count >= MIN_COUNT)
+    lost = 1 - frequent / len(present)
+    return Holds("text" if len(cells) > MAX_LEVELS and lost >= MOSTLY_LOST else "category")
 
 
 def _refuse_stray_text(values: pd.Series[Any], present: pd.Series[Any]) -> None:
@@ -68,12 +132,18 @@ def _refuse_stray_text(values: pd.Series[Any], present: pd.Series[Any]) -> None:
 
 
 def as_numbers(
-    values: pd.Series[Any], kind: Kind, origin: str | None, first_row: int = 0
+    values: pd.Series[Any],
+    kind: Kind,
+    origin: str | None,
+    first_row: int = 0,
+    form: Form = PLAIN,
 ) -> NDArray[np.float64]:
     """Return a column as float64, NaN where missing; dates count days since ``origin``."""
     if kind == "date":
-        days = _as_dates(values, first_row) - np.datetime64(origin or "1970-01-01", "us")
-        return np.asarray(days / np.timedelta64(1, "D"))
+        dates = _as_dates(values, first_row, form) - np.datetime64(origin or "1970-01-01", "us")
+        return np.asarray(dates / np.timedelta64(1, "D"))
+    if form.unit is not None and not is_numeric_dtype(values):
+        return _with_unit(values, form, first_row)
     if kind == "number" and isinstance(values.dtype, np.dtype) and values.dtype.kind in "iuf":
         numbers = values.to_numpy(np.float64, copy=True)  # as below, in a tenth of the time
         _refuse(values, np.isinf(numbers), first_row, FINITE)
@@ -92,17 +162,34 @@ def as_numbers(
     return numbers
 
 
-def _as_dates(values: pd.Series[Any], first_row: int = 0) -> NDArray[np.datetime64]:
+def _with_unit(values: pd.Series[Any], form: Form, first_row: int) -> NDArray[np.float64]:
+    def read(cell: Any) -> float:
+        return unit_number(cell, form) if isinstance(cell, str) else float(cell)
+
+    numbers, missing = read_cells_once(values, read, np.nan, np.float64)
+    if not form.lenient:
+        accepted = f"numbers, with {form.unit!r} behind them or not" if form.unit else FINITE
+        _refuse(values, np.isnan(numbers) & ~missing, first_row, accepted)
+    _refuse(values, np.isinf(numbers), first_row, FINITE)
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _as_dates(
+    values: pd.Series[Any], first_row: int = 0, form: Form = PLAIN
+) -> NDArray[np.datetime64]:
     missing = np.asarray(values.isna(), dtype=bool)
     if is_datetime64_any_dtype(values):
         dates = values if values.dt.tz is not None else values.dt.tz_localize("UTC")
     else:
-        text = values.astype("object").map(str)
-        text = text.where(~missing & text.str.fullmatch(_DATE).to_numpy(bool), None)
+        made, _ = read_cells_once(values, lambda v: date_text(str(v), form.order), None, object)
+        text = pd.Series(made, index=values.index, dtype=object)
         dates = pd.to_datetime(text, errors="coerce", format="ISO8601", utc=True)
     wrong = np.asarray(dates.isna(), dtype=bool) & ~missing
-    accepted = "dates such as 2020-01-31, or nothing if the date is missing"
-    _refuse(values, wrong, first_row, accepted)
+    if not form.lenient:
+        example = {"dmy": "31.01.2020", "mdy": "01/31/2020"}.get(form.order)
+        more = f" or {example}" if example else ""
+        accepted = f"dates such as 2020-01-31{more}, or nothing if the date is missing"
+        _refuse(values, wrong, first_row, accepted)
     plain = dates.dt.tz_convert("UTC").dt.tz_localize(None)
     return np.asarray(plain.to_numpy().astype("datetime64[us]"))
 

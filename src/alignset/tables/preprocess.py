@@ -12,14 +12,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from alignset.rows.features import LARGEST, LARGEST_SINGLE, SMALLEST, units_of
+from alignset.tables.codes import CodeColumn, check_codes, learn_codes
 from alignset.tables.files import check_names, check_plain
-from alignset.tables.kinds import Kind, as_levels, as_numbers
-
-MAX_LEVELS = 40
-"""Maximum columns per category; the rarest levels share one."""
-
-MIN_COUNT = 5
-"""Rows that a level needs to be kept by name: a rarer one may name a person."""
+from alignset.tables.forms import MAX_UNIT, ORDERS, PLAIN, Form
+from alignset.tables.kinds import MAX_LEVELS, MIN_COUNT, Holds, Kind, as_levels, as_numbers
+from alignset.tables.words import WordColumn, check_words
 
 EPOCH = "1970-01-01"
 """The day that counts as 0; one of the table would tell a person's date."""
@@ -36,6 +33,11 @@ class Number:
     mean: float  # subtracted
     scale: float  # then divided by
     missing: tuple[float, float] | None  # indicator's mean and scale; None if none was missing
+    form: Form = PLAIN  # how its text is read
+
+    def read(self, values: pd.Series[Any], first_row: int = 0) -> NDArray[np.float64]:
+        """Return a column as numbers, NaN where missing."""
+        return as_numbers(values, self.kind, self.origin, first_row, self.form)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Turns a table into a matrix: numbers, their missing indicators, then categories.
+    """Turns a table into a matrix: numbers, their missing indicators, categories, codes, words.
 
     Examples
     --------
@@ -64,11 +66,19 @@ class Preprocessing:
 
     numbers: tuple[Number, ...]
     categories: tuple[Category, ...]
+    codes: tuple[CodeColumn, ...] = ()
+    words: tuple[WordColumn, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns it reads."""
-        return (*(c.name for c in self.numbers), *(c.name for c in self.categories))
+        every: tuple[Any, ...] = (*self.numbers, *self.categories, *self.codes, *self.words)
+        return tuple(c.name for c in every)
+
+    @property
+    def several(self) -> tuple[CodeColumn | WordColumn, ...]:
+        """Columns whose cells can hold several things at once."""
+        return (*self.codes, *self.words)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -78,6 +88,7 @@ class Preprocessing:
         for c in self.categories:
             names += [f"{c.name}={'(missing)' if v is None else v}" for v in c.levels]
             names += [f"{c.name}=(other)"] if c.other else []
+        names += [f"{c.name}: {title}" for c in self.several for title in c.titles]
         return tuple(names)
 
     def transform(self, frame: Any, *, first_row: int = 0) -> NDArray[np.float64]:
@@ -92,7 +103,7 @@ class Preprocessing:
         check_names(self.columns, [str(c) for c in frame.columns], "the table")
         for name in self.columns:
             check_plain(frame[name])
-        values = [as_numbers(frame[c.name], c.kind, c.origin, first_row) for c in self.numbers]
+        values = [c.read(frame[c.name], first_row) for c in self.numbers]
         gaps = [np.isnan(v) for v in values]
         blocks = [
             _scaled(c, v, gap, first_row)
@@ -104,6 +115,7 @@ class Preprocessing:
             if c.missing
         ]
         coded = [self._one_hot(c, as_levels(frame[c.name])) for c in self.categories]
+        coded += [c.matrix(frame[c.name]) for c in self.several]
         numbers = np.column_stack(blocks) if blocks else np.zeros((len(frame), 0))
         return np.hstack([numbers, *coded])
 
@@ -120,13 +132,37 @@ class Preprocessing:
         held = {c: set(as_levels(frame[c.name])) - {*c.levels, None} for c in self.categories}
         return {c.name: sorted(strange) for c, strange in held.items() if strange}
 
+    def unread_cells(self, frame: pd.DataFrame) -> dict[str, list[str]]:
+        """Return the cells that count as gaps because their text is no number or date."""
+        found = {}
+        for c in (c for c in self.numbers if c.form.lenient):
+            values = frame[c.name]
+            strange = values[np.isnan(c.read(values)) & values.notna().to_numpy(bool)]
+            if len(strange):
+                found[c.name] = strange.astype(str).tolist()
+        return found
+
     def to_data(self) -> dict[str, Any]:
         """Return it as what JSON can hold."""
         return {
             "reads": "table",
-            "numbers": [asdict(c) for c in self.numbers],
+            "numbers": [_without_plain_form(c) for c in self.numbers],
             "categories": [asdict(c) for c in self.categories],
+            **({"codes": [asdict(c) for c in self.codes]} if self.codes else {}),
+            **({"words": [asdict(c) for c in self.words]} if self.words else {}),
         }
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether alignset 0.1 without codes, words and forms could read what it writes."""
+        return not self.codes and not self.words and all(c.form == PLAIN for c in self.numbers)
+
+
+def _without_plain_form(c: Number) -> dict[str, Any]:
+    data = asdict(c)
+    if c.form == PLAIN:
+        del data["form"]
+    return data
 
 
 def _scaled(
@@ -191,32 +227,48 @@ class Matrix:
 
 
 def fit_preprocessing(
-    frame: pd.DataFrame, kinds: Mapping[str, Kind], *, min_count: int = MIN_COUNT
+    frame: pd.DataFrame, kinds: Mapping[str, Kind | Holds], *, min_count: int = MIN_COUNT
 ) -> Preprocessing:
     """Fit scikit-learn's transformers on columns of a table, and return their state as data.
 
-    Levels of a category in fewer than ``min_count`` rows share a column, and are not named in it.
+    Levels of a category in fewer than ``min_count`` rows share a column, and are not named in it;
+    codes and groups of codes in fewer rows are left out.
 
     Examples
     --------
     >>> fit_preprocessing(pd.DataFrame({"age": [60.0, 70.0]}), {"age": "number"}).numbers[0].mean
     65.0
     """
-    numbers = {name: kind for name, kind in kinds.items() if kind != "category"}
-    categories = [name for name, kind in kinds.items() if kind == "category"]
+    held = {n: Holds(kind) if isinstance(kind, str) else kind for n, kind in kinds.items()}
+    of: dict[str, list[str]] = {"category": [], "codes": [], "text": []}
+    for name, each in held.items():
+        of.get(each.kind, []).append(name)
+    numbers = {n: h for n, h in held.items() if h.kind not in of}
+    least = _least(frame, min_count)
     return Preprocessing(
         _learn_numbers(frame, numbers) if numbers else (),
-        _learn_categories(frame, categories, min_count) if categories else (),
+        _learn_categories(frame, of["category"], least) if of["category"] else (),
+        tuple(learn_codes(frame[n], held[n].system or "codes", least) for n in of["codes"]),
+        tuple(WordColumn(n) for n in of["text"]),
     )
 
 
-def _learn_numbers(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> tuple[Number, ...]:
+def _least(frame: pd.DataFrame, min_count: int) -> int:
+    """Return how many rows must have a level for it to be named."""
+    return max(min_count, min(len(frame) // 200, 20))
+
+
+def _learn_numbers(frame: pd.DataFrame, holds: Mapping[str, Holds]) -> tuple[Number, ...]:
     # imported here: scikit-learn takes a second to import, and applying a model does not need it
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler
 
+    kinds = {name: each.kind for name, each in holds.items()}
     origin = {name: EPOCH for name, kind in kinds.items() if kind == "date"}
-    values = {name: as_numbers(frame[name], kinds[name], origin.get(name)) for name in kinds}
+    values = {
+        name: as_numbers(frame[name], each.kind, origin.get(name), form=each.form)
+        for name, each in holds.items()
+    }
     unit = _units(values)
     impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     held = impute.fit_transform(pd.DataFrame({n: np.ldexp(v, -unit[n]) for n, v in values.items()}))
@@ -228,9 +280,10 @@ def _learn_numbers(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> tuple[Numb
     marked = zip(means[len(kinds) :], scales[len(kinds) :], strict=True)
     missing = dict(zip(impute.indicator_.features_.tolist(), marked, strict=True))
     return tuple(
-        Number(n, kinds[n], origin.get(n), medians[i], means[i], scales[i], missing.get(i))
+        Number(n, kinds[n], origin.get(n), medians[i], means[i], scales[i], missing.get(i),
+               holds[n].form)
         for i, n in enumerate(kinds)
-    )
+    )  # fmt: skip
 
 
 def _units(values: Mapping[str, NDArray[np.float64]]) -> dict[str, int]:
@@ -246,14 +299,12 @@ def _units(values: Mapping[str, NDArray[np.float64]]) -> dict[str, int]:
     return dict(zip(values, units_of(largest).tolist(), strict=True))
 
 
-def _learn_categories(
-    frame: pd.DataFrame, names: list[str], min_count: int
-) -> tuple[Category, ...]:
+def _learn_categories(frame: pd.DataFrame, names: list[str], least: int) -> tuple[Category, ...]:
     from sklearn.preprocessing import OneHotEncoder
 
     encode = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        min_frequency=max(min_count, min(len(frame) // 200, 20)),
+        min_frequency=least,
         max_categories=MAX_LEVELS,
     ).fit(pd.DataFrame({name: as_levels(frame[name]) for name in names}, dtype=object))
     found = []
@@ -275,14 +326,23 @@ def from_data(data: Any) -> Preprocessing | Matrix:
             return Matrix(int(data["n_features"]), None if names is None else tuple(names))
         if data["reads"] != "table":
             raise ValueError
-        numbers = [Number(**{**c, "missing": _pair(c["missing"])}) for c in data["numbers"]]
+        numbers = [
+            Number(**{**c, "missing": _pair(c["missing"]), "form": Form(**c.get("form", {}))})
+            for c in data["numbers"]
+        ]
+        codes = [CodeColumn(**{**c, "marks": tuple(c["marks"])}) for c in data.get("codes", ())]
+        words = [WordColumn(**c) for c in data.get("words", ())]
         categories = [
             Category(c["name"], tuple(c["levels"]), c["other"]) for c in data["categories"]
         ]
         _check_types(numbers, categories)
-    except (KeyError, TypeError, ValueError) as error:
+        for of in codes:
+            check_codes(of)
+        for each in words:
+            check_words(each)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"preprocessing.json is not what alignset writes ({error!r})") from None
-    return Preprocessing(tuple(numbers), tuple(categories))
+    return Preprocessing(tuple(numbers), tuple(categories), tuple(codes), tuple(words))
 
 
 def _pair(values: Any) -> tuple[float, float] | None:
@@ -294,6 +354,14 @@ def _check_types(numbers: list[Number], categories: list[Category]) -> None:
         finite = np.isfinite([c.median, c.mean, c.scale, *(c.missing or ())]).all()
         if c.kind not in ("number", "boolean", "date") or not finite or not isinstance(c.name, str):
             raise ValueError(f"column {c.name!r}")
+        _check_form(c.form, c.name)
     for level in (level for c in categories for level in c.levels):
         if not (level is None or isinstance(level, str)):
             raise ValueError(f"level {level!r}")
+
+
+def _check_form(form: Form, name: str) -> None:
+    unit = form.unit is None or (isinstance(form.unit, str) and len(form.unit) <= MAX_UNIT)
+    known = form.order in ORDERS and form.decimal in (".", ",")
+    if not (unit and known and isinstance(form.lenient, bool)):
+        raise ValueError(f"form of column {name!r}")

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.tables.kinds import as_levels, as_numbers
-from alignset.tables.preprocess import MIN_COUNT as FEW
-from alignset.tables.preprocess import Category, Number, Preprocessing
+from alignset.tables.kinds import MIN_COUNT as FEW
+from alignset.tables.kinds import as_levels
+from alignset.tables.preprocess import Category, Preprocessing
 
 PARTS = 10
 """Parts that the values of a number are divided into, as far as there are enough."""
@@ -171,14 +171,14 @@ def profile_table(frame: pd.DataFrame, prep: Preprocessing) -> Profile:
 
 
 def numbers_of(frame: pd.DataFrame, prep: Preprocessing) -> Iterator[tuple[str, Floats]]:
-    """Yield the name and values of every number but dates."""
+    """Yield the name and values of every number but dates, and of every mark of codes, 0 or 1."""
     for c in prep.numbers:
-        if _is_measure(c):
-            yield c.name, as_numbers(frame[c.name], c.kind, c.origin)
-
-
-def _is_measure(c: Number) -> bool:
-    return c.kind != "date"
+        if c.kind != "date":
+            yield c.name, c.read(frame[c.name])
+    for several in prep.codes:
+        found = several.matrix(frame[several.name])
+        names = (f"{several.name}: {title}" for title in several.titles)
+        yield from zip(names, found.T, strict=True)
 
 
 def _of_number(name: str, values: Floats) -> NumberProfile | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alignset.labels import Codes, EncodedLabels, encode_groups, encode_known, encode_labels
 from alignset.rows.folds import review_strata
+from alignset.tables.bins import refuse_numbers
 from alignset.tables.columns import Columns
 from alignset.tables.files import check_columns
 
@@ -70,7 +71,12 @@ def read_cells(table: pd.DataFrame, *, label: str | None, group: str | Sequence[
 
 
 def read_groups(table: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[Any], Codes]:
-    """Return the group names and the code of each row; no columns means one group."""
+    """Return the group names and the code of each row; no columns means one group.
+
+    Columns of many numbers or dates are refused: those name no groups.
+    """
+    for name in columns:
+        refuse_numbers(table[name])
     values = table[list(columns)].to_numpy(object) if columns else None
     return encode_groups(values, len(table), columns=columns)
 
@@ -120,6 +126,17 @@ class Targets:
     group: Codes  # (n,)
     unit: Codes  # (n,), person a row belongs to; a unit's rows are held out together
     probability: Floats  # (n,), of choosing a reviewed row; NaN elsewhere, or everywhere if unknown
+    soft: Floats | None = None  # (n, K), how sure true labels are, if reviewers err
+    draws: Codes | None = None  # (M, n), sets of true labels that are as well possible
+
+    def with_truth(
+        self, frame: pd.DataFrame, columns: Columns, soft: Floats, draws: Codes | None, best: Codes
+    ) -> Targets:
+        """Return the same with true labels that are not certain; ``best`` (n,) are likeliest."""
+        labels = replace(self.labels, y_true=best)
+        return replace(
+            self, labels=labels, probability=_chance(frame, columns, labels), soft=soft, draws=draws
+        )
 
     @property
     def reviewed(self) -> NDArray[np.bool_]:
@@ -145,7 +162,9 @@ class Targets:
             self.labels, y_seen=self.labels.y_seen[rows], y_true=self.labels.y_true[rows]
         )
         own = (self.group[rows], self.unit[rows], self.probability[rows])
-        return Targets(labels, self.group_names, *own)
+        soft = None if self.soft is None else self.soft[rows]
+        draws = None if self.draws is None else self.draws[:, rows]
+        return Targets(labels, self.group_names, *own, soft, draws)
 
     @property
     def strata(self) -> Codes:

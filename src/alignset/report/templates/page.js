@@ -79,6 +79,29 @@
     else if (button.dataset.copy) copy(document.getElementById(button.dataset.copy));
   });
 
+  // a table that goes on beyond its edge says so, also when it is unfolded or the window changes
+  const cue = () => {
+    for (const area of document.querySelectorAll(".scroll")) {
+      const hint = area.parentElement.querySelector(".cue");
+      const wide = area.scrollWidth > area.clientWidth + 1;
+      area.classList.toggle("wide", wide);
+      if (hint) hint.hidden = !wide;
+    }
+  };
+  cue();
+  addEventListener("resize", cue);
+  document.addEventListener("toggle", cue, true);
+
+  // on paper everything that was folded away is open
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("details.more:not([open])")];
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of opened) details.open = false;
+  });
+
   // contents are folded on a phone, where they would push the page down
   if (matchMedia("(max-width: 47rem)").matches) document.querySelector("nav details").open = false;
 })();
