@@ -356,13 +356,6 @@ class NoisyLabelClassifier(
         """Return what :meth:`label_confidence` does, for codes of ``classes_``."""
         return np.asarray(self._model.confidence(self._rows(X), codes))
 
-    def explain(self) -> str:
-        """Say in two sentences what the blend relies on."""
-        check_is_fitted(self)
-        if self.candidates_ is None:
-            return f"One model, {type(self.method_).__name__}; nothing was blended."
-        return self.candidates_.explain()
-
     def save(self, path: Any, *, overwrite: bool = False) -> None:
         """Write a model folder that ``alignset.load_model`` reads; nothing in it is pickled."""
         check_is_fitted(self)

@@ -9,13 +9,24 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
 
 LONGEST_LIST = 20
 """Groups that are listed; what the others are is in ``noise_rates_``."""
 
 
 class ExplainingMixin:
-    """HTML for notebooks. scikit-learn's two hooks are answered alike, in all its versions."""
+    """``explain``, and HTML for notebooks: scikit-learn's two hooks are answered alike."""
+
+    candidates_: Any
+    method_: Any
+
+    def explain(self) -> str:
+        """Say in two sentences what the blend relies on."""
+        check_is_fitted(self)
+        if self.candidates_ is None:
+            return f"One model, {type(self.method_).__name__}; nothing was blended."
+        return str(self.candidates_.explain())
 
     def _repr_html_inner(self) -> str:
         """Return the diagram, followed by what was learned if there was a fit."""
