@@ -40,9 +40,7 @@ for i, one in enumerate(model.errors):
     ax.errorbar(one.error, i, xerr=reach, fmt="o", color="tab:blue", markersize=7)
     ax.plot(wrong[who == i].mean(), i + 0.18, "|", color="black", markersize=15, markeredgewidth=2)
 ax.set_yticks(range(3), list(errs))
-ax.set(
-    xlabel="answers that are wrong: estimate with interval; counted (bar)", ylim=(2.6, -0.6)
-)
+ax.set(xlabel="answers that are wrong: estimate with interval; counted (bar)", ylim=(2.6, -0.6))
 plt.show()
 
 # %%

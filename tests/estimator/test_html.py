@@ -1,5 +1,7 @@
 """What a notebook shows of a classifier."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
@@ -14,7 +16,8 @@ def fitted(groups, method="both_linear"):
     true = (X[:, 0] > 0).astype(float)
     y = np.where(rng.random(n) < 0.2, 1 - true, true).astype(int)
     y_true = np.where(np.arange(n) % 2 == 0, true, np.nan)
-    return NoisyLabelClassifier(method, random_state=0).fit(X, y, y_true=y_true, groups=groups)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of groups, on purpose
+        return NoisyLabelClassifier(method, random_state=0).fit(X, y, y_true=y_true, groups=groups)
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,6 @@ def clf():
     return fitted(np.array(["<b>f</b>", "m & m"] * 100))
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_name_is_escaped_and_every_rate_is_there(clf):
     html = clf._repr_html_()
     assert "<b>f</b>" not in html
@@ -46,12 +48,12 @@ def test_before_a_fit_there_is_only_the_diagram():
     assert "What was learned" not in NoisyLabelClassifier()._repr_html_()
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_method_has_no_candidates_and_many_groups_are_cut_short():
     many = fitted(np.repeat(np.arange(LONGEST_LIST + 5), 8), "observed_linear")
     assert "and 5 more" in learned_html(many)
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = (X[:, 0] > 0).astype(int)
     one = NoisyLabelClassifier("standard", n_configs=1, max_epochs=1, hidden=4, random_state=0)
-    one.fit(X, y, y_true=y.astype(float))
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # no label is wrong
+        one.fit(X, y, y_true=y.astype(float))
     assert "One model, Standard" in learned_html(one)
