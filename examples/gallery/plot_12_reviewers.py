@@ -44,8 +44,8 @@ ax.set(xlabel="answers that are wrong: estimate with interval; counted (bar)", y
 plt.show()
 
 # %%
-# Labels as probabilities against the first answer taken as right: noise rates, which are 20 % in
-# truth or close to it, and the model.
+# Labels as probabilities against the first answer taken as right: the noise rate and the model,
+# beside the share that is wrong in truth.
 told = np.full(n, np.nan)
 told[:400] = said[:400]
 print(f"wrong in truth: {np.mean(observed != truth):.3f}")
