@@ -1,11 +1,11 @@
-# `make demo`; `make check`, the inner loop, in a minute; `make test`, everything. All make .venv on
-# first use and never reinstall needlessly.
+# `make demo`; `make check`, the inner loop, in a minute; `make test`, everything; `make docs`, the
+# site. All make .venv on first use and never reinstall needlessly.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo tutorial lint check test attack bench clean
+.PHONY: demo tutorial tasks docs lint check test attack bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/tour.py
@@ -13,6 +13,16 @@ demo: $(VENV)/.installed
 tutorial: $(VENV)/.installed
 	rm -rf out/tutorial
 	$(BIN)/python tools/tutorial.py --folder out/tutorial
+
+# what the task pages print, again
+tasks: $(VENV)/.installed-dev
+	$(BIN)/python tools/task_pages.py --write
+
+# docs/_build/html, with every example run, warnings as errors, and every page opened in a browser
+docs: $(VENV)/.installed-docs
+	rm -rf docs/_build docs/api docs/gallery docs/concepts
+	$(BIN)/python -m sphinx -b html -W --keep-going -n -q docs docs/_build/html
+	$(BIN)/python tools/site_check.py --write
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -46,5 +56,9 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) -e '.[dev]'
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	$(PIP) -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) docs/_build docs/api docs/gallery docs/concepts build dist out .mypy_cache .ruff_cache .pytest_cache

@@ -43,6 +43,21 @@ def test_the_page_on_scikit_learn_runs():
     assert names["doubt"][wrong].mean() > names["doubt"][~wrong].mean()
 
 
+@pytest.mark.slow
+def test_the_first_program_of_the_site_runs_and_draws_two_pictures(tmp_path, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    page = README.parent / "docs/start.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    with matplotlib.rc_context({"backend": "agg"}):
+        exec(compile(block, str(page), "exec"), names)
+        names["plt"].close("all")
+    assert (tmp_path / "first.png").stat().st_size > 10_000
+    rates = names["clf"].noise_rates_
+    assert rates["minority"] > rates["majority"] + 0.1
+
+
 def test_the_readme_has_no_placeholder():
     text = README.read_text(encoding="utf-8")
     assert not re.search(r"\b(TODO|MEASURED|DEMO_TABLE|TBD)\b", text)

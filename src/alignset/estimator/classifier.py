@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from alignset.estimator.as_model import as_model
 from alignset.estimator.decide import DecidingMixin
+from alignset.estimator.html import ExplainingMixin
 from alignset.estimator.inputs import (
     check_device,
     check_groups_are_few,
@@ -43,7 +44,12 @@ from alignset.rows.merge import check_weights
 from alignset.rows.selection import HOW, check_probability
 
 
-class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NoisyLabelClassifier(
+    ExplainingMixin,
+    DecidingMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Learn from noisy labels, some of which have been reviewed.
 
     The fit does not depend on the order of the rows, and a row of weight 3 counts as three copies:
@@ -349,13 +355,6 @@ class NoisyLabelClassifier(DecidingMixin, ClassifierMixin, BaseEstimator):  # ty
     def confidence_encoded(self, X: Any, codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return what :meth:`label_confidence` does, for codes of ``classes_``."""
         return np.asarray(self._model.confidence(self._rows(X), codes))
-
-    def explain(self) -> str:
-        """Say in two sentences what the blend relies on."""
-        check_is_fitted(self)
-        if self.candidates_ is None:
-            return f"One model, {type(self.method_).__name__}; nothing was blended."
-        return self.candidates_.explain()
 
     def save(self, path: Any, *, overwrite: bool = False) -> None:
         """Write a model folder that ``alignset.load_model`` reads; nothing in it is pickled."""

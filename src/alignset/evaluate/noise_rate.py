@@ -49,6 +49,11 @@ class ReviewDesign:
         Probability with which a row was put on its sheet; NaN if it was on none.
     wave, stratum : int arrays of shape (n,)
         Its sheet and the stratum it was drawn from; -1 if it was on none.
+
+    Examples
+    --------
+    >>> ReviewDesign.one_sheet([0.1, np.nan, 0.2]).drawn
+    array([ True, False,  True])
     """
 
     probability: Floats
@@ -121,6 +126,13 @@ def noise_rates(
         How rows came to be reviewed; by default, as if drawn at random in each group.
     sample_weight : array-like of shape (n,), optional
         A row of weight 3 counts as three rows.
+
+    Examples
+    --------
+    >>> wrong, reviewed = np.arange(100) % 10 == 0, np.arange(100) < 50
+    >>> (found,) = noise_rates(np.zeros(100, int), ["all"], wrong, reviewed)
+    >>> found.wrong, found.reviewed, found.rate
+    (5, 50, 0.1)
     """
     design = ReviewDesign.unknown(len(group)) if design is None else design
     size = np.ones(len(group)) if sample_weight is None else np.asarray(sample_weight, float)

@@ -12,8 +12,9 @@ import pandas as pd
 from alignset.evaluate.noise_rate import ReviewDesign
 from alignset.review.modelled import model_answers
 from alignset.review.reviewers import ReviewerModel
+from alignset.review.waves import design_of
 from alignset.tables.columns import Columns
-from alignset.tables.targets import Floats, Targets
+from alignset.tables.targets import Floats, Targets, read_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,3 +73,9 @@ class AnsweredTable:
             observed=labels.y_seen, group=read.group, true=labels.y_true, design=self.design,
             score=score,
         )  # fmt: skip
+
+
+def read_answered(log: pd.DataFrame | None, frame: pd.DataFrame, columns: Columns) -> AnsweredTable:
+    """Read what a table says besides its features, and how its rows came to be reviewed."""
+    read = read_targets(frame, columns)
+    return AnsweredTable(log, frame, columns, read, design_of(frame, columns))

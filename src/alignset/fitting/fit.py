@@ -18,7 +18,7 @@ from alignset.estimator.names import name_of, needs_unreviewed
 from alignset.evaluate.imputed import TruthDraws
 from alignset.evaluate.noise_rate import ReviewDesign
 from alignset.fitting.advice import Advice, advise, gather_evidence
-from alignset.fitting.answered import AnsweredTable
+from alignset.fitting.answered import read_answered
 from alignset.fitting.compare import AUTO, Comparison, can_compare, compare
 from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
 from alignset.fitting.holdout import Holdout, Judging
@@ -30,12 +30,11 @@ from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
 from alignset.review.aim import AimRows
 from alignset.review.measured import review_noise_rates
-from alignset.review.waves import design_of
 from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
 from alignset.tables.preprocess import Preprocessing, fit_preprocessing
 from alignset.tables.profile import profile_table
-from alignset.tables.targets import Cells, Targets, check_review, read_targets
+from alignset.tables.targets import Cells, Targets, check_review
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +98,10 @@ def fit_table(
     """
     settings, columns, asked = settings or Settings(), choice.columns, fit_name(method)
     judging, method = judging or Judging(), BLEND if asked == AUTO else asked
-    read, design = read_targets(frame, columns), design_of(frame, columns)
-    told = AnsweredTable(answers, frame, columns, read, design)
+    told = read_answered(answers, frame, columns)
     targets = told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
-    holdout = judging.holdout(frame, choice, targets, settings.folds)
-    judged = judging.targets(frame, targets, holdout)
+    holdout, judged = judging.deal(frame, choice, targets, settings.folds)
     reason, steps = _planned(judged, holdout, settings.folds)
     step = _stepper(advance or silent, steps)
     held = comparison = kept = None
@@ -122,7 +119,7 @@ def fit_table(
     advice = _advise(kept, comparison, reason, where["held_out"], settings.seed)
     known = {
         **(about or {}), **_training(clf, method, targets, settings),
-        "noise_rates": _noise_rates(targets, design, held.more_doubt if held else None),
+        "noise_rates": _noise_rates(targets, told.design, held.more_doubt if held else None),
         "comparison": comparison, "asked": asked, "advice": advice, "notes": notes, **where,
         "reviewers": told.facts(),
     }  # fmt: skip

@@ -76,6 +76,13 @@ class Judging:
         check_trained(targets, found)
         return found
 
+    def deal(
+        self, frame: pd.DataFrame, choice: Choice, targets: Targets, folds: int
+    ) -> tuple[Holdout | None, Targets]:
+        """Return what is held out together, and the rows that models are judged on."""
+        found = self.holdout(frame, choice, targets, folds)
+        return found, self.targets(frame, targets, found)
+
     def facts(self, holdout: Holdout | None) -> dict[str, Any]:
         """Return what the model folder records."""
         told = AT_RANDOM if holdout is None else holdout.told

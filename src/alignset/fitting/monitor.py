@@ -151,6 +151,23 @@ def monitor(
     threshold : float, optional
         Of the class that is sought; by default the model's, else 0.5.
     level : float, default 0.95
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from alignset.fitting.fit import fit_table
+    >>> from alignset.fitting.held_out import Settings
+    >>> from alignset.tables import choose_columns
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=200)
+    >>> frame = pd.DataFrame({"x": x, "told": np.where(x + rng.normal(size=200) > 0, "yes", "no")})
+    >>> frame["reviewed"] = frame["told"].where(frame.index < 60)
+    >>> choice = choose_columns(frame, label="told", truth="reviewed")
+    >>> quick = Settings(folds=2, n_boot=50, n_jobs=1)
+    >>> model = fit_table(frame, choice, method="observed_linear", settings=quick).model
+    >>> later = frame.drop(columns="reviewed").assign(x=frame["x"] + 2)
+    >>> [column.name for column in monitor(model, later).changed]
+    ['x']
     """
     check_columns(frame, by)
     far: list[FarValues] = []
