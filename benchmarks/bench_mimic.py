@@ -14,7 +14,8 @@ import tempfile
 import time
 
 from alignset.data import load_mimic
-from alignset.data.fake_mimic import SIZES, write_fake_mimic
+from alignset.data.fake_mimic import write_fake_mimic
+from alignset.data.mimic_check import SIZES
 
 SECONDS, GIGABYTES = 20.0, 2.0
 

@@ -3,8 +3,10 @@
     python tools/reproduction.py results/alignset.sqlite   # summary, claims, figures, README
     python tools/reproduction.py                           # README alone, from the CSV files
 
-Words come from templates/reproduction.md.jinja, every number from summary.csv, claims.csv,
-checks.csv, spread.csv and the paper's published.csv.
+A store may have a part of the runs: what it lacks stays as the files have it (made.csv says when).
+
+Words come from templates/reproduction*.md.jinja, every number from summary.csv, claims.csv,
+variants.csv, made.csv, spread.csv and the paper's published.csv.
 """
 
 import sys
@@ -15,6 +17,8 @@ from typing import Any
 import pages
 import pandas as pd
 from pages import markdown, percent, save_csv
+from reproduction_tables import DATASETS, SWEEPS, UNREAD, Variants
+from reproduction_tables import LABELS as EVERY_LABEL
 
 from alignset.cli.report import write_text
 from alignset.study import Reproduction, Store
@@ -24,14 +28,16 @@ from alignset.study.reproduction import save_figures
 
 PAGE = pages.DOCS / "reproduction"
 PAPER = pages.PAPER / "chil2023"
-LABELS = {
-    "clean": "Clean labels", "standard": "Standard", "sln_filter": "SLN + Filter",
-    "js": "JS loss", "transition": "Transition", "csidn": "CSIDN", "fair_gpl": "Fair GPL",
-    "proposed": "Proposed",
-}  # fmt: skip
-DATASETS = {"synthetic": "Synthetic", "adult": "Adult", "compas": "COMPAS"}
-SWEEPS = {"noise_rate": "2a", "noise_disparity": "2b"}
+LABELS = {name: label for name, label in EVERY_LABEL.items() if name != "alignment_only"}
 FIGURES = (
+    "alignment-size-synthetic-as-released-hm-released-published",
+    "alignment-size-adult-as-released-hm-released-published",
+    "alignment-size-compas-as-released-hm-released-published",
+    "alignment-bias-synthetic-as-released-hm-released",
+    "alignment-bias-adult-as-released-hm-released",
+    "alignment-bias-compas-as-released-hm-released",
+    "ablation-synthetic-as-released-hm-released-published",
+    "sensitivity-alpha-2-synthetic-as-released-hm-released-published",
     "noise-rate-synthetic-as-released-hm-released-published",
     "noise-disparity-synthetic-as-released-hm-released-published",
     "noise-rate-synthetic-as-written-hm",
@@ -46,11 +52,19 @@ FIGURES = (
     "sensitivity-alpha-2-synthetic-as-written-hm-released-published",
     "sensitivity-gamma-synthetic-as-written-hm-released-published",
 )
+BARS = {
+    "alignment_only": "step 1", "plus_ltheta_prime": "+ L'θ",
+    "plus_gamma_ltheta": "+ L'θ + γ Lθ",  # noqa: RUF001
+    "plus_alpha2_lphi": "+ L'θ + α₂ Lφ", "proposed": "all",
+}  # fmt: skip
+PARTS = {
+    "ablation": "ablation",
+    "sensitivity_alpha_1": "α₁",
+    "sensitivity_alpha_2": "α₂",
+    "sensitivity_gamma": "γ",  # noqa: RUF001
+}
 LIMIT = 0.02
 """How far as-released Proposed and Standard may be from the published HM up to 60 %."""
-
-UNREAD = 0.03
-"""What counts as far where no published SD could be read off."""
 
 
 def main(store: str | None = None) -> None:
@@ -58,30 +72,102 @@ def main(store: str | None = None) -> None:
     if store:
         save(Path(store))
     write_text(PAGE / "README.md", page())
+    write_text(PAGE / "variants.md", variants_page())
 
 
 def save(store: Path) -> None:
-    """Write summary.csv, claims.csv and figures/."""
+    """Write summary.csv, claims.csv, made.csv and figures/.
+
+    What the store does not have in full, or not at all, stays as the files have it.
+    """
     results = Store(store)
-    results.export(PAGE / "summary.csv")
+    old = pd.read_csv(PAGE / "summary.csv")
+    new = results.summary().round({"mean": 5, "sd": 5})
+    new = new[new["metric"].isin(old["metric"].unique())]
+    whole = complete(new, old)
+    kept = old[~places(old).isin(whole)]
+    summary = pd.concat([new[places(new).isin(whole)], kept])[list(old)]
+    save_csv(PAGE / "summary.csv", summary.sort_values(["protocol", *PLACE, "method", "x"]))
+    frame = results.frame()
+    frame = frame[places(frame).isin(whole)]
+    save_made(frame, kept)
     publication = load_publication(PAPER / "claims.py")
     published = publication.read_published(PAPER / "published.csv")
-    found = Reproduction(results.frame(), publication, published)
-    verdicts = Verdicts(found.judged).frame()
-    save_csv(PAGE / "claims.csv", verdicts)
-    chosen = {display.name: display for display in found.displays}
+    found = Reproduction(frame, publication, published)
+    before = pd.read_csv(PAGE / "claims.csv", keep_default_na=False)
+    save_csv(PAGE / "claims.csv", judged_before(Verdicts(found.judged).frame(), before))
+    chosen = {display.name: display for display in found.displays if display.name in FIGURES}
     folder = PAGE / "figures"
     folder.mkdir(exist_ok=True)
-    for old in folder.glob("*.svg"):
-        old.unlink()
-    for name, text in save_figures([chosen[f] for f in FIGURES]).items():
+    for name, text in save_figures(list(chosen.values())).items():
         if name.endswith(".svg"):
             write_text(folder / name, text)
+    for old_file in folder.glob("*.svg"):
+        if old_file.stem not in FIGURES:
+            old_file.unlink()
+
+
+PLACE = ["experiment", "dataset"]
+
+
+def places(table: pd.DataFrame) -> pd.Series:
+    """Return protocol, experiment and data set of every row, as one text."""
+    return table["protocol"] + " " + table["experiment"] + " " + table["dataset"]
+
+
+def complete(new: pd.DataFrame, old: pd.DataFrame) -> set[str]:
+    """Return the places of experiments of which the store has all that the summary had."""
+    short, seen = set(), set(places(new))
+    for (protocol, experiment), before in old.groupby(["protocol", "experiment"]):
+        here = (new["protocol"] == protocol) & (new["experiment"] == experiment)
+        if new.loc[here, "n"].sum() < before["n"].sum():
+            short |= set(places(before)) | set(places(new[here]))
+    return seen - short
+
+
+def save_made(frame: pd.DataFrame, kept: pd.DataFrame) -> None:
+    """Write when the cells of every place were trained."""
+    table = pd.read_csv(PAGE / "made.csv") if (PAGE / "made.csv").exists() else pd.DataFrame()
+    rows = []
+    for (protocol, *where), cells in frame.groupby(["protocol", *PLACE]):
+        rows.append((protocol, *where, len(cells), cells["created"].max()[:10]))
+    for (protocol, *where), cells in kept[kept["metric"] == "hm"].groupby(["protocol", *PLACE]):
+        known = table[(table[["protocol", *PLACE]] == [protocol, *where]).all(axis=1)] \
+            if len(table) else table  # fmt: skip
+        day = known["made"].item() if len(known) else "before decision 17"
+        rows.append((protocol, *where, int(cells["n"].sum()), day))
+    save_csv(PAGE / "made.csv", pd.DataFrame(rows, columns=["protocol", *PLACE, "cells", "made"]))
+
+
+def judged_before(new: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
+    """Keep the verdict of a claim whose runs the store lacks, if there was one."""
+    was = {(r.claim, r.protocol): r for r in before.itertuples(index=False)}
+    rows, seen = [], set()
+    for row in new.itertuples(index=False):
+        old = was.get((row.claim, row.protocol))
+        seen.add((row.claim, row.protocol))
+        lost = "Not run" in row.explanation and old is not None
+        rows.append(old if lost and "Not run" not in old.explanation else row)
+    rows += [row for key, row in was.items() if key not in seen]
+    order = {row.claim: i for i, row in enumerate(was.values())}
+    rows.sort(key=lambda row: (order.get(row.claim, len(order)), row.protocol != "as-written"))
+    return pd.DataFrame(rows, columns=new.columns)
 
 
 def page() -> str:
     """Return the text of README.md."""
     return pages.render("reproduction.md.jinja", n=Numbers())
+
+
+def variants() -> Variants:
+    """Return the runs with one thing changed."""
+    return Variants(pd.read_csv(PAGE / "variants.csv"), pd.read_csv(PAPER / "published.csv"))
+
+
+def variants_page() -> str:
+    """Return the text of variants.md."""
+    summary = pd.read_csv(PAGE / "summary.csv")
+    return pages.render("reproduction_variants.md.jinja", v=variants(), summary=summary)
 
 
 class Numbers:
@@ -92,7 +178,8 @@ class Numbers:
         self.summary = pd.read_csv(PAGE / "summary.csv").set_index(keys)["mean"]
         self.published = pd.read_csv(PAPER / "published.csv")
         self.claims = pd.read_csv(PAGE / "claims.csv", keep_default_na=False)
-        self.checks = pd.read_csv(PAGE / "checks.csv")
+        self.made = pd.read_csv(PAGE / "made.csv")
+        self.v = variants()
         self.spread = pd.read_csv(PAGE / "spread.csv").set_index(["method", "x"])["sd"]
         cells = pd.read_csv(PAGE / "summary.csv").query("metric == 'hm'")["n"]
         self.n_cells = int(cells.sum())
@@ -197,47 +284,77 @@ class Numbers:
                 for i, x in enumerate(rates)]  # fmt: skip
         return markdown(["", *head], rows)
 
-    def size_table(self) -> str:
-        """Sizes and biases as written on the three data sets."""
+    def size_table(self, protocol: str = "as-written", metric: str = "hm") -> str:
+        """Sizes and biases on the three data sets."""
         rows = []
-        for dataset, label in (
-            ("synthetic", "Synthetic"),
-            ("adult", "Adult"),
-            ("compas", "COMPAS"),
-        ):
+        for dataset, label in DATASETS.items():
             for method in ("proposed", "csidn", "standard"):
-                size = [self("alignment_size", method, x, dataset=dataset)
+                where = {"protocol": protocol, "dataset": dataset}
+                size = [self("alignment_size", method, x, metric, **where)
                         for x in (0.02, 0.04, 0.1, 0.14)]  # fmt: skip
-                bias = [self("alignment_bias", method, x, dataset=dataset)
+                bias = [self("alignment_bias", method, x, metric, **where)
                         for x in (0.0, 0.2, 0.5, 0.8, 1.0)]  # fmt: skip
                 rows.append([label, LABELS[method], *size, *bias])
-        head = ["", "", "reviewed 2 %", "4 %", "10 %", "14 %"]
+        first = "reviewed 2 %" if protocol == "as-written" else "as-released, reviewed 2 %"
+        head = ["", "", first, "4 %", "10 %", "14 %"]
         return markdown([*head, "minority's share 0 %", "20 %", "50 %", "80 %", "100 %"], rows)
 
-    def check_table(self) -> str:
-        """Return the small checks at far places."""
-        rows = []
-        made = self.checks[self.checks["change"] != "none"].sort_values("method", kind="stable")
-        for row in made.itertuples():
-            where = f"{SWEEPS[row.experiment]}, {percent(row.x)}"
-            numbers = (row.before, row.after, self.theirs(row))
-            rows.append([LABELS[row.method], where, row.change, *(f"{v:.3f}" for v in numbers)])
-        return markdown(["method", "place", "put back", "before", "after", "published"], rows)
-
-    def real_table(self) -> str:
-        """As-released on the real data, 10 % reviewed."""
-        rows = [
-            [DATASETS[row.dataset],
-             LABELS[row.method], f"{row.after:.3f}", f"{self.theirs(row):.3f}"]
-            for row in self.checks[self.checks["change"] == "none"].itertuples()
+    def size_beside(self) -> pd.DataFrame:
+        """As-released and published HM of the size sweep on public data."""
+        table = self.published[self.published["experiment"] == "alignment_size"]
+        table = table[table["dataset"].isin(DATASETS)].copy()
+        table["ours"] = [
+            self.value("alignment_size", r.method, r.x, "hm_released", protocol="as-released",
+                       dataset=r.dataset)
+            for r in table.itertuples()
         ]  # fmt: skip
-        return markdown(["", "", "as-released", "published"], rows)
+        table["difference"] = table["ours"] - table["mean"]
+        table["far"] = table["difference"].abs() > table["sd"].fillna(UNREAD)
+        return table
 
-    def theirs(self, row: Any) -> float:
-        """Return the published mean at the place of a check."""
-        keys = ["experiment", "dataset", "method", "x"]
-        place = [getattr(row, key) for key in keys]
-        return float(self.published.loc[(self.published[keys] == place).all(axis=1), "mean"].item())
+    def size_published_table(self) -> str:
+        """Figure 3a as released: mean difference, the largest, and how many points are far."""
+        table = self.size_beside()
+        rows = []
+        for method, label in LABELS.items():
+            cells = []
+            for dataset in DATASETS:
+                own = table[(table["method"] == method) & (table["dataset"] == dataset)]
+                gap = own["difference"]
+                cells += [f"{gap.mean():+.3f}", f"{gap.abs().max():.3f}", int(own["far"].sum())]
+            rows.append([label, *cells])
+        heads = [f"{name}: {what}" if i == 0 else what for name in DATASETS.values()
+                 for i, what in enumerate(("mean", "largest", "far of 9"))]  # fmt: skip
+        return markdown(["", *heads], rows)
+
+    def n_size_far(self, dataset: str) -> int:
+        """How many of the 72 points of a data set are far."""
+        table = self.size_beside()
+        return int(table.loc[table["dataset"] == dataset, "far"].sum())
+
+    def appendix_table(self) -> str:
+        """Ablation and sensitivity as released, beside the published bars and lines."""
+        rows = []
+        names = {"sensitivity_alpha1": "sensitivity_alpha_1",
+                 "sensitivity_alpha2": "sensitivity_alpha_2"}  # fmt: skip
+        chosen = self.published["experiment"].str.match("ablation|sensitivity")
+        for row in self.published[chosen].itertuples():
+            experiment = names.get(row.experiment, row.experiment)
+            here = {p: self.value(experiment, row.method, row.x, "hm_released", protocol=p)
+                    for p in ("as-released", "as-written")}  # fmt: skip
+            what = BARS.get(row.method) if experiment == "ablation" else f"{row.x:g}"
+            gap = here["as-released"] - row.mean
+            mark = " ✓" if abs(gap) <= row.sd else ""
+            published, written = f"{row.mean:.3f} ± {row.sd:.3f}", f"{here['as-written']:.3f}"
+            rows.append(
+                [PARTS[experiment], what, f"{here['as-released']:.3f}", published,
+                 f"{gap:+.3f}{mark}", written]
+            )  # fmt: skip
+        return markdown(["", "", "as-released", "published", "difference", "as-written"], rows)
+
+    def old_cells(self) -> int:
+        """How many cells were not trained again since all parts train by one path."""
+        return int(self.made.loc[self.made["made"].str.startswith("before"), "cells"].sum())
 
     def score_sd(self, method: str, x: float) -> str:
         """SD of the scores of the chosen models."""

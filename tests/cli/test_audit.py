@@ -65,7 +65,7 @@ def test_audit_prints_rates_a_verdict_an_action_and_doubtful_rows(capsys, folder
     assert "weighted by selection probability, 95% intervals" in out
     assert "verdict: " in out
     assert "what helps most: " in out
-    assert lines[-4].split() == ["pid", "group", "observed", "confidence", "predicted", "reviewed"]
+    assert lines[-5].split() == ["pid", "group", "observed", "confidence", "predicted", "reviewed"]
 
 
 def test_audit_tells_how_good_a_score_is_and_what_the_review_is_worth(
@@ -94,7 +94,10 @@ def test_audit_tells_how_good_a_score_is_and_what_the_review_is_worth(
 
 def test_proposals_that_go_nowhere_are_said(capsys, folder, table):
     _, out, _ = run(capsys, "audit", folder, table, "--next", 5, "--top", 0)
-    assert out.endswith("proposed for review: 5 rows; write them with --sheet next.csv\n")
+    assert out.endswith(
+        "proposed for review: 5 rows; write them with --sheet next.csv\n"
+        f"next: alignset audit {folder} {table} --next 50 --sheet next.csv\n"
+    )
 
 
 def test_audit_as_json(capsys, folder, table, frame):

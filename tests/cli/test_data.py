@@ -159,3 +159,15 @@ def test_every_public_data_set_comes_from_an_empty_cache(tmp_path, capsys, monke
     assert code == 0
     assert [line.split(":")[0] for line in out.splitlines()] == ["adult", "compas", "nhanes"]
     assert run(capsys, "check")[1].count("intact") == 4
+
+
+def test_check_mimic_says_what_differs_from_the_paper(tmp_path, capsys):
+    main(["data", "fake-mimic", "--out", str(tmp_path / "mimic"), "--rows", "200"])
+    capsys.readouterr()
+    code, out, _ = run(capsys, "check-mimic", str(tmp_path / "mimic"), "--task", "ARF")
+    assert code == 1
+    assert "ARF   WRONG stays: 200, the paper has 15,873; the cohort is another" in out
+    assert "ARF   fine  features: 16,278 (98 + 4 x 4,045)" in out
+    code, out, _ = run(capsys, "check-mimic", str(tmp_path))
+    assert code == 1
+    assert out.count("WRONG files: no FIDDLE features for") == 2

@@ -38,7 +38,8 @@ def test_predictions_are_written(model, tmp_path, capsys, suffix):
     table()[["told", "race", "age"]].to_csv(tmp_path / "new.csv", index=False)
     out = tmp_path / f"p.{suffix}"
     code, said, err = run(capsys, "predict", model, tmp_path / "new.csv", "-o", out)
-    assert (code, said, err) == (0, f"60 rows: {out}\n", "")
+    assert (code, err) == (0, "")
+    assert said == f"60 rows: {out}\nnext: alignset monitor {model} {tmp_path / 'new.csv'}\n"
     columns = ["prediction", "p_no", "p_yes", "label_confidence"]
     assert read_table(out).columns.tolist() == columns
     code, _, err = run(capsys, "predict", model, tmp_path / "new.csv", "-o", out)

@@ -103,3 +103,10 @@ def test_status_checks_and_rescues(tmp_path, capsys):
     assert main(["status", str(path), "--rescue", str(tmp_path / "new")]) == 1
     assert f"{tmp_path / 'new'}: 2 intact rows of {path}, 1 or more" in capsys.readouterr().out
     assert len(Store(tmp_path / "new").frame()) == 2
+
+
+def test_only_keeps_the_data_sets_that_are_named(place, capsys):
+    code, out, _ = run(capsys, "run", "tiny.toml", "--jobs", 1, "--only", "toy")
+    assert (code, out) == (0, "results/alignset.sqlite: 4 cells trained, 0 already there\n")
+    code, _, err = run(capsys, "run", "tiny.toml", "--jobs", 1, "--only", "toy,joy")
+    assert (code, err) == (1, "error: --only has 'joy'; the specs have toy.\n")

@@ -62,7 +62,9 @@ def test_a_threshold_is_chosen_written_and_used(folder, made, tmp_path, capsys):
     assert [line.split()[0] for line in lines[1:4]] == ["all", "f", "m"]
     assert lines[4].startswith("reviewed 200, worth ")
     assert "'yes' is predicted from the threshold" in out
-    assert lines[-1] == f"{folder}: threshold written"
+    assert lines[-2:] == [
+        f"{folder}: threshold written", f"next: alignset report {folder} -o report.html"
+    ]  # fmt: skip
     model = load_model(folder)
     assert model.manifest["schema"] == 4
     assert model.manifest["created"] == before.manifest["created"]
@@ -148,7 +150,11 @@ def test_rows_of_another_table_can_choose(folder, made, tmp_path, capsys):
         capsys, "threshold", folder, tmp_path / "other.csv", "--target", "fpr=0.2", "--dry-run"
     )
     assert (code, err) == (0, "")
-    assert out.splitlines()[-1] == f"{folder}: nothing was written"
+    *_, written, line = out.splitlines()
+    assert written == f"{folder}: nothing was written"
+    assert line.startswith(
+        f"next: alignset threshold {folder} {tmp_path / 'other.csv'} --target fp"
+    )
     assert load_model(folder).thresholds is None
     code, _, err = run(capsys, "threshold", folder, made / "t.csv", "--target", "fpr=0.2")
     assert (code, "t.csv is the table that the model was trained on" in err) == (1, True)

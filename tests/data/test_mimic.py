@@ -1,11 +1,13 @@
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from alignset.data.fake_mimic import SIZES, write_fake_mimic
+from alignset.data.fake_mimic import write_fake_mimic
 from alignset.data.mimic import NoSubjectsWarning, RaceByPositionWarning, fiddle_layout, load_mimic
+from alignset.data.mimic_check import SIZES, check_mimic
 
 
 def save(path, dense):
@@ -213,3 +215,86 @@ class TestFake:
         train, test = slice(12_000), slice(12_000, None)
         model = LogisticRegression(C=0.003, max_iter=300).fit(table.X[train], table.y[train])
         assert roc_auc_score(table.y[test], model.predict_proba(table.X[test])[:, 1]) > 0.8
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A stand-in of 2 000 stays, which differs from the paper in the number of stays alone."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_fake_mimic(folder, task="ARF", n_rows=2000)
+    return folder
+
+
+class TestCheck:
+    @pytest.fixture
+    def folder(self, whole, tmp_path):
+        shutil.copytree(whole, tmp_path / "mimic")
+        return tmp_path / "mimic"
+
+    @staticmethod
+    def wrong(folder):
+        return {f.what: str(f) for f in check_mimic(folder, task="ARF") if not f.fine}
+
+    def test_only_the_number_of_stays_is_wrong(self, folder, monkeypatch):
+        assert list(self.wrong(folder)) == ["stays"]
+        assert "2,000, the paper has 15,873; the cohort is another" in self.wrong(folder)["stays"]
+        monkeypatch.setitem(SIZES, "ARF", SIZES["ARF"]._replace(rows=2000))
+        assert self.wrong(folder) == {}
+
+    def test_labels_of_another_time_are_seen(self, folder):
+        path = fiddle_layout(folder, "ARF").population
+        population = pd.read_csv(path)
+        population.loc[:40, "ARF_LABEL"] = 1
+        population.to_csv(path, index=False)
+        found = self.wrong(folder)
+        assert {"positive, white", "positive, non-white"} <= set(found)
+        assert "the paper has 4.5 %; the labels are of another" in found["positive, white"]
+
+    def test_another_race_column_is_seen(self, folder):
+        path = fiddle_layout(folder, "ARF").features / "s.feature_names.json"
+        names = json.loads(path.read_text())
+        names[34], names[0] = names[0], names[34]
+        path.write_text(json.dumps(names))
+        assert "look at s.feature_names.json" in self.wrong(folder)["white"]
+
+    def test_fewer_features_and_values_that_are_not_binary(self, folder):
+        features = fiddle_layout(folder, "ARF").features
+        (features / "X.feature_names.json").unlink()
+        with np.load(features / "X.npz") as stored:
+            content = dict(stored)
+        inside = content["coords"][2] < 4000
+        content |= {"coords": content["coords"][:, inside], "data": content["data"][inside] * 3}
+        content["shape"] = np.array([2000, 4, 4000])
+        np.savez(features / "X.npz", **content)
+        found = self.wrong(folder)
+        assert "16,098 (98 + 4 x 4,000), the paper has 16,278 (98 + 4 x 4,045)" in found["features"]
+        assert "1 to 3; FIDDLE ran with discretize = no" in found["values"]
+
+    def test_missing_names_and_subjects_are_told(self, folder):
+        files = fiddle_layout(folder, "ARF")
+        files.stays.unlink()
+        (files.features / "s.feature_names.json").unlink()
+        found = self.wrong(folder)
+        assert "column 34 of s, unchecked; put s.feature_names.json into" in found["race column"]
+        assert "put FIDDLE's prep/icustays_MV.csv there" in found["subjects"]
+
+    def test_a_missing_file_is_the_only_finding(self, folder):
+        fiddle_layout(folder, "ARF").population.unlink()
+        (found,) = check_mimic(folder, task="ARF")
+        assert "it holds the labels" in str(found)
+        with pytest.raises(ValueError, match="got 'sepsis'"):
+            check_mimic(folder, task="sepsis")
+
+    def test_positives_are_exactly_as_frequent_as_in_the_paper(self, whole):
+        table = load_mimic(whole, task="ARF")
+        for group, rate in enumerate(SIZES["ARF"].rates):
+            own = table.y[table.group == group]
+            assert own.sum() == round(rate * len(own))
+
+
+def test_names_in_a_text_file_are_read(tiny):
+    folder, files, _, _ = tiny
+    path = files.features / "s.feature_names.json"
+    (files.features / "s.feature_names.txt").write_text("\n".join(json.loads(path.read_text())))
+    path.unlink()
+    assert load_mimic(folder, task="ARF").feature_names[1] == "ETHNICITY_value:WHITE"

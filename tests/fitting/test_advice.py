@@ -127,3 +127,19 @@ def test_auto_fits_what_is_recommended_and_says_the_same_everywhere():
     assert found.sentence.startswith("Keep ")
     assert about_model["comparison"]["sentence"] == found.sentence
     assert about_model["advice"]["conclusion"] == fitted.advice.conclusion
+
+
+def test_auto_fits_a_plain_model_where_that_is_recommended(monkeypatch):
+    monkeypatch.setattr("alignset.fitting.compare.choose", lambda *_: "both_linear")
+    frame = table()
+    chosen, asked = (fit(frame, method=name, settings=QUICK) for name in ("auto", "both_linear"))
+    assert chosen.model.manifest["method"] == chosen.model.evaluation.asked == "both_linear"
+    assert chosen.comparison.sentence.startswith("Keep Linear on both labels: on 90 held-out")
+    assert "does better on the same rows" not in chosen.advice.conclusion + chosen.advice.caveat
+    # what was judged is what is kept: plain models are held out without recalibration
+    assert chosen.model.recalibration is None
+    np.testing.assert_array_equal(
+        chosen.model.predict_proba(frame),
+        replace(asked.model, recalibration=None).predict_proba(frame),
+    )
+    assert not any("recalibrated" in note for note in chosen.notes)

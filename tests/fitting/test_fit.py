@@ -103,8 +103,8 @@ def test_a_blend_tells_its_candidates_and_what_they_mean():
     json.dumps(manifest, allow_nan=False)
 
 
-def test_the_default_is_the_blend():
-    assert inspect.signature(fit_table).parameters["method"].default == "blend"
+def test_the_default_is_what_is_recommended_and_starts_from_the_blend():
+    assert inspect.signature(fit_table).parameters["method"].default == "auto"
     assert isinstance(resolve(Settings().estimator("blend").method), Blend)
 
 

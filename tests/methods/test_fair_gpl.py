@@ -109,6 +109,30 @@ def test_one_group_without_noise_is_plain_peer_loss(n_classes):
     torch.testing.assert_close(loss, expected)
 
 
+@CLASSES
+def test_peers_from_all_rows_are_the_same_for_every_group(n_classes):
+    b, logits = setting(n_classes, 3)
+    b = outside_only(b)
+    method = FairGPL(within_groups=False)
+    b = facts_of(method, b)
+    loss = method.loss(batches.given(logits), b, batches.hyper(alpha=0.7))
+    p = b.weight / b.weight.sum(-1, keepdim=True)  # (2, 1, B)
+    every = -torch.log_softmax(logits, -1)
+    pairs = torch.einsum("qsj,qsk,qcjm,qskm->qc", p, p, every, b.seen_onehot).unsqueeze(-1)
+    delta = torch.gather(b.facts["delta"], -1, b.group.expand(2, 3, -1))
+    expected = ((cross_entropy(logits, b.y_seen) - 0.7 * pairs) / delta * p).sum(-1)
+    torch.testing.assert_close(loss, expected)
+
+
+def test_with_one_group_all_rows_are_its_own():
+    b, logits = setting(2, 1)
+    losses = [
+        method.loss(batches.given(logits), facts_of(method, b), batches.hyper(alpha=0.7))
+        for method in (FairGPL(), FairGPL(within_groups=False))
+    ]
+    torch.testing.assert_close(*losses)
+
+
 # the affine identity, on a discrete distribution
 
 

@@ -55,7 +55,7 @@ def test_labels_and_ids_are_not_needed(model):
 def test_unknown_levels_are_told_and_a_missing_column_is_refused(model):
     frame = table(6)
     frame["race"] = ["a", "b", "c", "d", "e", "f"]
-    assert predict_table(model, frame).notes == (
+    assert predict_table(replace(model, profile=None), frame).notes == (
         "column 'race' holds 4 values that were rare or never seen in training, and count as "
         "other: 'c', 'd', 'e' and 1 more.",
     )

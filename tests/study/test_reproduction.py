@@ -82,7 +82,9 @@ def test_a_quick_run_has_a_banner(html):
     assert "Quick run" not in html
     few = Reproduction(cells({"only": {1.0: 0.9}}, experiment="my_own", seeds=2))
     text = few.page().html()
-    assert text.index("Quick run, 2 seeds: it shows that everything works") < text.index("<ul")
+    assert text.index("Quick run, 2 seeds: it shows that everything works") < text.index(
+        'class="tiles"'
+    )
     assert "Quick run, 1 seed:" in Reproduction(few.results[few.results["seed"] == 0]).page().html()
     assert not Reproduction(cells({"only": {1.0: 0.9}}, seeds=3)).is_quick
 

@@ -160,3 +160,9 @@ def test_values_that_no_method_accepts_are_refused_when_the_grid_is_read(tmp_pat
         assert text != SPEC
         with pytest.raises(ValueError, match=rf"toml: 'standard' on 'toy': {said}, got"):
             load_grid(tmp_path, text)
+
+
+def test_only_may_leave_nothing(tmp_path):
+    found = load_grid(tmp_path)
+    assert found.only(["toy", "other"]) == found
+    assert found.only(["other"]).datasets == ()

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from alignset.data.cache import cache_folder, explain_absence, get, inspect
-from alignset.data.fake_mimic import SIZES, write_fake_mimic
+from alignset.data.fake_mimic import write_fake_mimic
+from alignset.data.mimic_check import SIZES, check_mimic
 from alignset.data.nhanes import load_nhanes
 from alignset.data.nhanes_tasks import DEFAULT, TASKS, TaskName
 from alignset.data.sources import SOURCES, find_source
@@ -135,6 +136,23 @@ def fake_mimic(
     for each in tasks:
         write_fake_mimic(out, task=each, n_rows=rows, random_state=seed)
         click.echo(f"{each}: {rows or SIZES[each].rows} made-up stays in {out}")
+
+
+@command.command("check-mimic")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--task", type=click.Choice(sorted(SIZES)), help="Task to check.  [default: both]")
+def check_mimic_(folder: Path, task: Literal["ARF", "shock"] | None) -> int:
+    """Compare a folder of MIMIC-III features by FIDDLE with the paper; exit with 1 if it differs.
+
+    Rows, features, groups and how many stays are positive in each group must be the paper's.
+    """
+    wrong = 0
+    tasks: tuple[Literal["ARF", "shock"], ...] = ("ARF", "shock") if task is None else (task,)
+    for each in tasks:
+        for finding in check_mimic(folder, task=each):
+            click.echo(f"{each:5} {finding}")
+            wrong += not finding.fine
+    return int(wrong > 0)
 
 
 def _say(text: str) -> None:

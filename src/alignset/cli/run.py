@@ -13,7 +13,7 @@ import click
 from alignset.progress import Progress, progress_bar
 from alignset.study.engines import Dask, Engine, Local
 from alignset.study.run import Outcome, run
-from alignset.study.spec import load_experiments
+from alignset.study.spec import Experiment, load_experiments
 from alignset.study.store import Store
 
 _PEM = click.Path(exists=True, dir_okay=False)
@@ -67,6 +67,7 @@ def _clock(seconds: float) -> str:
 )
 @click.option("--quick", is_flag=True, help="2 seeds, 4 configs, at most 3 settings.")
 @click.option("--protocol", help="Overrides the one in SPEC: as-written or as-released.")
+@click.option("--only", metavar="NAMES", help="Data sets to run, with commas: mimic_arf,adult.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="Processes to use; by default one per core.")
 @click.option("--engine", type=click.Choice(["local", "dask"]), default="local", show_default=True)
@@ -88,6 +89,7 @@ def command(
     specs: tuple[Path, ...],
     quick: bool,
     protocol: str | None,
+    only: str | None,
     device: str,
     jobs: int | None,
     engine: str,
@@ -107,6 +109,7 @@ def command(
     _check_device(device, chosen)
     kept = Store(store or (QUICK_STORE if quick else STORE))
     experiments = [e for path in specs for e in load_experiments(path, protocol=protocol)]
+    experiments = _keep(experiments, only)
     with _screen() as progress:
         try:
             outcome = run(
@@ -145,6 +148,18 @@ def _engine(name: str, address: str | None, jobs: int | None, tls: dict[str, str
             "code as the user of its workers; docs/cluster.md shows how to use tls://."
         )
     return chosen
+
+
+def _keep(experiments: list[Experiment], only: str | None) -> list[Experiment]:
+    """Keep the data sets that are named; refuse a name that no experiment has."""
+    if only is None:
+        return experiments
+    names = only.split(",")
+    known = list(dict.fromkeys(name for e in experiments for name in e.datasets))
+    for name in names:
+        if name not in known:
+            raise ValueError(f"--only has {name!r}; the specs have {', '.join(known)}.")
+    return [kept for e in experiments if (kept := e.only(names)).datasets]
 
 
 def _check_device(device: str, engine: Engine) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.data.mimic import RACE_COLUMN, FiddleFiles, fiddle_layout
+from alignset.data.mimic_check import N_FIXED, N_HOURS, SIZES
 
-N_HOURS = 4
-N_FIXED = 98
 N_PLANTED = 40
 DENSITY = 0.019
 _PERSISTS = 0.8  # share of the four hours that a feature is on, if it occurs in a stay
@@ -22,17 +21,6 @@ _STAYS_PER_SUBJECT = 1.2
 _SIGNAL = 2.5  # standard deviation of the planted log odds
 _MARK = "FAKE_DATA.txt"
 
-
-class TaskSize(NamedTuple):
-    """Real size of one task: stays, time-dependent features, share of stays with the outcome."""
-
-    rows: int
-    features: int
-    rate: float
-
-
-SIZES = {"ARF": TaskSize(15_873, 4_045, 0.045), "shock": TaskSize(19_342, 4_522, 0.040)}
-"""Sizes that FIDDLE reports and the paper repeats: 4 D + 98 is 16 278 and 18 186."""
 
 _N_STAYS = max(size.rows for size in SIZES.values())
 
@@ -53,7 +41,8 @@ def write_fake_mimic(
 ) -> None:
     """Write made-up FIDDLE files for a MIMIC-III task; they describe no real patient.
 
-    X has density 0.019 and s 0.114, like the real files; the outcome depends on 40 features.
+    X has density 0.019 and s 0.114, like the real files; the outcome depends on 40 features, and is
+    exactly as frequent in each group as the paper says.
 
     Parameters
     ----------
@@ -88,7 +77,7 @@ def write_fake_mimic(
     rng = np.random.default_rng([random_state, len(task)])
     fixed = _draw_fixed(n, rng)
     timed, log_odds = _draw_timed(n, size.features, rng)
-    label = _draw_outcome(log_odds, size.rate, rng)
+    label = _draw_outcome(log_odds, _is_white(fixed, n), size.rates, rng)
     _save_coo(files.features / "s.npz", fixed, (n, N_FIXED))
     _save_coo(files.features / "X.npz", timed, (n, N_HOURS, size.features))
     timed_names = [f"{220000 + index // 5}_value:bin{index % 5}" for index in range(size.features)]
@@ -158,18 +147,26 @@ def _draw_timed(
     return _in_order(np.concatenate(coords, axis=1)), log_odds
 
 
+def _is_white(fixed: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+    white = np.zeros(n, dtype=bool)
+    white[fixed[0, fixed[1] == RACE_COLUMN]] = True
+    return white
+
+
 def _draw_outcome(
-    log_odds: NDArray[np.float64], rate: float, rng: np.random.Generator
+    log_odds: NDArray[np.float64],
+    white: NDArray[np.bool_],
+    rates: tuple[float, float],
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Draw labels with the planted log odds, shifted to make a share ``rate`` positive."""
+    """Draw labels with the planted log odds, the share of each group that ``rates`` says."""
     scaled = _SIGNAL * (log_odds - log_odds.mean()) / log_odds.std()
-    low, high = -50.0, 50.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        too_many = (1 / (1 + np.exp(-scaled - middle))).mean() > rate
-        low, high = (low, middle) if too_many else (middle, high)
-    chance = 1 / (1 + np.exp(-scaled - low))
-    return np.asarray(rng.random(len(scaled)) < chance, dtype=np.int64)
+    tendency = scaled + rng.logistic(size=len(scaled))
+    label = np.zeros(len(scaled), dtype=np.int64)
+    for group, rate in ((white, rates[0]), (~white, rates[1])):
+        rows = np.flatnonzero(group)
+        label[rows[np.argsort(-tendency[rows])[: round(rate * len(rows))]]] = 1
+    return label
 
 
 def _in_order(coords: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -159,11 +159,18 @@ def _read(files: FiddleFiles, which: str, n_axes: int) -> tuple[Any, ...]:
     return coo_matrix((data.astype(np.float32), place), shape=shape).tocsr(), *lengths[1:]
 
 
+def names_file(features: Path, which: str) -> Path | None:
+    """Return the file of feature names: JSON in the release, a name per line in older FIDDLE."""
+    places = (features / f"{which}.feature_names.{ending}" for ending in ("json", "txt"))
+    return next((path for path in places if path.is_file()), None)
+
+
 def _names(features: Path, which: str, expected: int) -> list[str] | None:
-    path = features / f"{which}.feature_names.json"
-    if not path.is_file():
+    path = names_file(features, which)
+    if path is None:
         return None
-    names = [str(name) for name in json.loads(path.read_text(encoding="utf-8"))]
+    text = path.read_text(encoding="utf-8")
+    names = [str(n) for n in (json.loads(text) if path.suffix == ".json" else text.splitlines())]
     if len(names) != expected:
         raise ValueError(
             f"{path} names {len(names)} features but {which}.npz has {expected}; "

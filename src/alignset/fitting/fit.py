@@ -34,7 +34,7 @@ from alignset.review.waves import design_of
 from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
 from alignset.tables.preprocess import Preprocessing, fit_preprocessing
-from alignset.tables.profile import Profile, profile_table
+from alignset.tables.profile import profile_table
 from alignset.tables.targets import Cells, Targets, check_review, read_targets
 
 
@@ -98,17 +98,15 @@ def fit_table(
     (60, 2)
     """
     settings, columns, asked = settings or Settings(), choice.columns, fit_name(method)
-    method = BLEND if asked == AUTO else asked
+    judging, method = judging or Judging(), BLEND if asked == AUTO else asked
     read, design = read_targets(frame, columns), design_of(frame, columns)
     told = AnsweredTable(answers, frame, columns, read, design)
     targets = told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
-    judging = judging or Judging()
     holdout = judging.holdout(frame, choice, targets, settings.folds)
     judged = judging.targets(frame, targets, holdout)
-    parts = holdout.parts if holdout else settings.folds
-    reason = can_compare(judged, min(parts, settings.folds))
-    step = _stepper(advance or silent, 1 if reason else 1 + parts * (1 + len(PLAIN_LEARNERS)))
+    reason, steps = _planned(judged, holdout, settings.folds)
+    step = _stepper(advance or silent, steps)
     held = comparison = kept = None
     if reason is None:
         held = score_held_out(frame, targets, choice.kinds, method, settings, step, holdout)
@@ -117,7 +115,7 @@ def fit_table(
         method = kept.asked
     step(f"fitting {method} to all rows")
     prep = fit_preprocessing(frame, choice.kinds)
-    clf, said = _fit_quietly(settings.estimator(method), prep.transform(frame), targets)
+    clf, said = _fit_quietly(settings, asked, method, prep.transform(frame), targets)
     step("done")
     review = _review_notes(judged, comparison, reason, holdout, auto=asked == AUTO)
     notes, where = (*choice.notes, *review, *told.notes, *said), judging.facts(holdout)
@@ -128,8 +126,15 @@ def fit_table(
         "comparison": comparison, "asked": asked, "advice": advice, "notes": notes, **where,
         "reviewers": told.facts(),
     }  # fmt: skip
-    model = _model(clf, prep, columns, plain(known), kept, profile_table(frame, prep))
+    model = _model(clf, prep, frame, columns, plain(known), kept)
     return Fitted(model, comparison, notes, advice)
+
+
+def _planned(judged: Targets, holdout: Holdout | None, folds: int) -> tuple[str | None, int]:
+    """Return why models cannot be compared, if so, and how many fits there will be."""
+    parts = holdout.parts if holdout else folds
+    reason = can_compare(judged, min(parts, folds))
+    return reason, 1 if reason else 1 + parts * (1 + len(PLAIN_LEARNERS))
 
 
 def fit_name(name: str) -> str:
@@ -166,14 +171,14 @@ def _stepper(advance: Progress, total: int) -> Callable[[str], None]:
 def _model(
     clf: NoisyLabelClassifier,
     prep: Preprocessing,
+    frame: pd.DataFrame,
     columns: Columns,
     known: Any,
     kept: Evaluation | None,
-    profile: Profile,
 ) -> Model:
     return Model(
         predictor_of(clf), prep, clf.classes_, clf.groups_, columns, known, kept,
-        recalibration=clf.recalibration_, profile=profile,
+        recalibration=clf.recalibration_, profile=profile_table(frame, prep),
     )  # fmt: skip
 
 
@@ -189,13 +194,16 @@ def _judge(
 
 
 def _fit_quietly(
-    clf: NoisyLabelClassifier, X: Any, targets: Targets
+    settings: Settings, asked: str, method: str, X: Any, targets: Targets
 ) -> tuple[NoisyLabelClassifier, list[str]]:
     """Fit, and return as text what was warned of and which groups were recalibrated."""
+    clf = settings.estimator(method)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         fit_estimator(clf, X, targets)
     said = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    if asked == AUTO and method != BLEND:
+        clf.recalibration_ = None  # plain models were judged, and chosen, without it
     if clf.recalibration_ is not None:
         said += clf.recalibration_.told(clf.groups_.tolist())
     return clf, said

@@ -42,6 +42,9 @@ class FairGPL(Method):
     sign_flip : bool, default False
         Give a group with Delta_z < 0, whose labels are worse than chance, a negative weight: right
         in theory, unstable in practice. False uses |Delta_z|.
+    within_groups : bool, default True
+        Draw both peers from the row's own group, which the derivation needs if groups differ in
+        noise; False draws them from all rows, as the inventors' released code does.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class FairGPL(Method):
     alpha: float = 0.3
     warm_up: int = 10
     sign_flip: bool = False
+    within_groups: bool = True
 
     name = "fair_gpl"
     title = "Fair GPL"
@@ -79,7 +83,7 @@ class FairGPL(Method):
         """Sum over groups of 1/Delta_z [l - alpha peer], each term summed over Abar (...)."""
         outside = b.unaligned_membership  # (..., B, G)
         floored = -log_softmax(logits).clamp_min(math.log(MIN_PROBABILITY))  # (..., B, K)
-        peer = (b.facts["frequency"] * (outside.mT @ floored)).sum(-1)  # (..., G)
+        peer = (b.facts["frequency"] * self.peer_sums(floored, outside)).sum(-1)  # (..., G)
         own = group_sums(cross_entropy(logits, b.y_known), outside)
         delta = b.facts["delta"]
         if self.sign_flip:  # now the loss rewards a small p of the observed label
@@ -87,10 +91,20 @@ class FairGPL(Method):
             own = torch.where(delta < 0, bounded, own)
         return ((own - h.alpha.unsqueeze(-1) * peer) / delta).sum(-1)
 
+    def peer_sums(self, loss: Tensor, outside: Tensor) -> Tensor:
+        """Sum over a group's rows of the loss of their first peer, for each class (..., G, K)."""
+        if self.within_groups:
+            return outside.mT @ loss
+        rows = outside.sum(-1, keepdim=True)  # (..., B, 1)
+        mean = (rows * loss).sum(-2) / rows.sum(-2).clamp_min(1e-12)  # (..., K)
+        return outside.sum(-2).unsqueeze(-1) * mean.unsqueeze(-2)
+
     def rates(self, nets: Nets, b: Batch, h: Hyper) -> Facts:
         """Delta_z (..., G), from A, and q~_z (..., G, K), from the rest."""
         outside = b.unaligned_membership
         seen = outside.mT @ b.seen_onehot  # (..., G, K)
+        if not self.within_groups:
+            seen = seen.sum(-2, keepdim=True).expand_as(seen)
         frequency = seen / seen.sum(-1, keepdim=True).clamp_min(1e-12)
         return Facts(replica={"delta": self.delta(b), "frequency": frequency})
 

@@ -63,8 +63,6 @@ def gather(
             seen |= {"verdict": found.verdict, "cautions": found.notes}
     shown = rates[["group", *COUNTS, *NUMBERS]].astype({"group": str})
     manifest = _judged_again(model, seed)
-    people: dict[str, Any] = {name: str(manifest.get(name) or "") for name in SAID}
-    people |= said or {}
     review = seen["verdict"].reasons if "verdict" in seen else ()
     return ModelFacts(
         manifest=manifest,
@@ -77,9 +75,14 @@ def gather(
         measured=None if model.evaluation is None else _measured(model.evaluation, seed),
         decisions=_decisions(model, seed),
         command=_command(folder, table, top, show, said or {}),
-        **people,
+        **_people(manifest, said or {}),
         **seen,
     )
+
+
+def _people(manifest: Mapping[str, Any], said: Mapping[str, str]) -> dict[str, Any]:
+    """Return what only people know: as they say it now, else as the folder has it."""
+    return {name: str(manifest.get(name) or "") for name in SAID} | dict(said)
 
 
 def _command(

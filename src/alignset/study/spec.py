@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -126,6 +127,11 @@ class Experiment(GridSettings, frozen=True, kw_only=True):
         settings = tuple(self.settings[i] for i in chosen)
         seeds, configs = min(self.seeds, QUICK_SEEDS), min(self.configs, QUICK_CONFIGS)
         return msgspec.structs.replace(self, seeds=seeds, configs=configs, settings=settings)
+
+    def only(self, datasets: Collection[str]) -> Experiment:
+        """Return it with those of its data sets that are named; there may be none."""
+        kept = tuple(name for name in self.datasets if name in datasets)
+        return msgspec.structs.replace(self, datasets=kept)
 
     def ranges(self, dataset: str, method: str) -> Ranges:
         """Where random search looks for a method on a data set; its own ranges override ``all``."""
