@@ -96,8 +96,8 @@ def check_mimic(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_fake_mimic(folder, task="ARF", n_rows=500, random_state=0)
     ...     found = check_mimic(folder, task="ARF")
-    >>> [finding.what for finding in found if not finding.fine]
-    ['stays', 'positive, non-white']
+    >>> found[0].what, found[0].found, found[0].expected, found[0].fine
+    ('stays', '500', '15,873', False)
     """
     if task not in SIZES:
         raise ValueError(f"task must be 'ARF' or 'shock', got {task!r}.")
