@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -91,19 +90,9 @@ def command(model: Path, table: Path, as_json: bool, reading: TableReading, **op
         write_outputs(found.next, *places, overwrite=options["overwrite"], echo=not as_json)
     elif found.next is not None and not as_json:
         ask.say(f"proposed for review: {len(found.next)} rows; write them with --sheet next.csv")
-    if not as_json:
-        label = options["label"] or loaded.columns.label
-        ask.say_next(_next(model, table, options["sheet"], label))
-
-
-def _next(model: Path, table: Path, sheet: Path | None, label: str) -> str:
-    """Return the command that goes on from here: once the sheet is filled in, or to get one."""
-    if sheet is not None:
-        words = ["alignset", "join", str(sheet), str(table), "--label", label]
-        return shlex.join([*words, "-o", "reviewed.csv"])
-    return shlex.join(
-        ["alignset", "audit", str(model), str(table), "--next", "50", "--sheet", "next.csv"]
-    )
+    if not as_json and options["sheet"] is None:  # a sheet that was written says what is next
+        again = ("alignset", "audit", model, table, "--next", "50", "--sheet", "next.csv")
+        ask.say_next(ask.as_command(*again))
 
 
 def _check_outputs(options: dict[str, Any]) -> None:
