@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo tutorial tasks docs lint check test attack bench clean
+.PHONY: demo tutorial tasks docs lint check test test-pages attack bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/tour.py
@@ -33,7 +33,11 @@ check: lint
 	$(BIN)/python -m pytest -q -n 2 -m "not slow and not network"
 
 test: lint
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 -m "not long"
+
+# whole pages run as their readers would: the tutorial, the task pages
+test-pages: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -m long
 
 # hostile input, kills, faults and sanitizers: half an hour; writes the tables of docs/hardening
 attack: $(VENV)/.installed-dev

@@ -82,6 +82,7 @@ def test_the_page_shows_what_was_printed():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.network
 def test_the_tutorial_runs_and_prints_tables_of_the_same_shape(nhanes, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONWARNINGS", "error")

@@ -25,6 +25,7 @@ def test_a_page_shows_what_was_printed(name):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_pages_run_in_order_and_print_tables_of_the_same_shape(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     for name in task_pages.ORDER[:-1]:  # rerunning the paper takes minutes: paper/ has its tests
