@@ -166,7 +166,7 @@ def test_nothing_is_written_over_without_asking(capsys, tmp_path, folder, table,
         (["--next", "-1"], 2, "--next must not be negative."),
         (["--score", "risk"], 1, "the table has no column 'risk'; it has pid, sex, age,"),
         (["--threshold", "0.5"], 1, "threshold needs a score to judge: a column, or the model's"),
-        (["-o", "ranked.ods"], 1, "ranked.ods has no known format"),
+        (["-o", "ranked.html"], 1, "ranked.html has no known format"),
     ],
 )
 def test_mistakes_are_told_and_leave_no_file(capsys, tmp_path, folder, table, argv, code, said):

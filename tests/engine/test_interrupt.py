@@ -22,6 +22,14 @@ AGAIN = 30.0
 """Seconds after which somebody presses Ctrl-C again."""
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard():
+    """Let Python answer Ctrl-C: a shell that starts the tests in its background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def time_interrupted(work, after=1.0):
     """Interrupt work after a while; return the seconds until it gave up, and what it left.
 
