@@ -7,7 +7,7 @@ import pytest
 from alignset.tables.drift import column_drift, far_values
 from alignset.tables.kinds import Holds, what_holds
 from alignset.tables.preprocess import fit_preprocessing
-from alignset.tables.profile import FEW, Profile, profile_table
+from alignset.tables.profile import FEW, Profile, profile_table, read_columns
 
 
 def table(n=1000, seed=0):
@@ -54,9 +54,9 @@ def test_nothing_in_a_profile_is_about_fewer_than_five_rows():
 def test_a_typing_error_is_found_and_ordinary_rows_are_not():
     profile, prep = made(table())
     later = table(seed=1)
-    assert far_values(profile, later, prep) == []
+    assert far_values(profile, read_columns(later, prep)) == []
     later.loc[[6, 9], "glucose"] = [1e6, -1e6]
-    (far,) = far_values(profile, later, prep)
+    (far,) = far_values(profile, read_columns(later, prep))
     assert (far.name, far.count, far.first, far.row) == ("glucose", 2, 1e6, 7)
     assert "'glucose' holds 2 values far outside" in str(far)
     assert "first 1e+06 in data row 7" in str(far)
@@ -65,7 +65,7 @@ def test_a_typing_error_is_found_and_ordinary_rows_are_not():
 def test_an_unchanged_table_is_hardly_ever_reported():
     profile, prep = made(table(2000))
     alarms = [
-        any(c.changed for c in column_drift(profile, table(n, seed=seed), prep))
+        any(c.changed for c in column_drift(profile, read_columns(table(n, seed=seed), prep)))
         for seed in range(100, 160)
         for n in (30, 1000)
     ]
@@ -77,7 +77,7 @@ def test_a_changed_column_is_reported_with_where_it_changed():
     later = table(500, seed=3)
     later["glucose"] += 20
     later["sex"] = np.where(np.arange(500) < 450, "f", "x")
-    found = column_drift(profile, later, prep)
+    found = column_drift(profile, read_columns(later, prep))
     assert {c.name for c in found if c.changed} == {"glucose", "sex"}
     assert all(c.much for c in found[:2])
     sex = next(c for c in found if c.name == "sex")
@@ -90,7 +90,9 @@ def test_codes_that_become_frequent_are_reported():
     codes = pd.DataFrame({"diagnosis": rng.choice(["E11.9", "I10", "J45.0", "N18.3"], 800)})
     prep = fit_preprocessing(codes, {"diagnosis": Holds("codes", system="ICD-10")})
     later = codes.where(rng.random((800, 1)) < 0.5, "E11.9")
-    changed = [c for c in column_drift(profile_table(codes, prep), later, prep) if c.changed]
+    changed = [
+        c for c in column_drift(profile_table(codes, prep), read_columns(later, prep)) if c.changed
+    ]
     assert any("E11" in c.name for c in changed)
     assert all(c.name.startswith("diagnosis: ") for c in changed)
 

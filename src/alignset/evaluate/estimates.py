@@ -120,13 +120,7 @@ def estimate(
     )  # fmt: skip
     if metric in EVEN:
         return estimate_even([metric], rows, rng, level=level, finite=finite, power=power)[0]
-    whole = np.ones(len(rows.true), dtype=bool)
-    parts = {
-        name: estimate_within(metric, rows, member, name, level, finite=finite, power=power)
-        for name, member in rows.cells.items()
-    }
-    found = estimate_within(metric, rows, whole, "all", level, finite=finite, power=power)
-    return found.with_groups(parts)
+    return estimate_with_groups(metric, rows, level, finite=finite, power=power)
 
 
 def estimate_difference(
@@ -184,7 +178,9 @@ def estimate_difference(
     if y_score_b is not None:
         if between is not None:
             raise ValueError("between compares two groups, y_score_b two scores; pass one of them.")
-        return _between_scores(metric, rows, rng, level, finite=finite, power=power)
+        if metric in EVEN:
+            return estimate_even([metric], rows, rng, level=level, finite=finite, power=power)[0]
+        return estimate_with_groups(metric, rows, level, finite=finite, power=power)
     first, second = _two_groups(metric, rows, between)
     return estimate_between(metric, rows, first, second, level, finite=finite, power=power)
 
@@ -250,6 +246,18 @@ def estimate_within(
     return _report(title, metric, name, rows, member, found, level, paired=len(rows.scored) == 2)
 
 
+def estimate_with_groups(
+    metric: str, rows: EstimateRows, level: float, *, finite: bool, power: float | None
+) -> Estimate:
+    """Estimate overall and within each group; of two scores, the second minus the first."""
+    whole = np.ones(len(rows.true), dtype=bool)
+    every, *parts = (
+        estimate_within(metric, rows, member, name, level, finite=finite, power=power)
+        for name, member in [("all", whole), *rows.cells.items()]
+    )
+    return every.with_groups(dict(zip(rows.cells, parts, strict=True)))
+
+
 def _report(
     title: str,
     metric: str,
@@ -290,26 +298,6 @@ def _report(
         level=level,
         reviewed_only=(alone, *bounds(alone, found.moments_alone)),
     )
-
-
-def _between_scores(
-    metric: str,
-    rows: EstimateRows,
-    rng: np.random.Generator,
-    level: float,
-    *,
-    finite: bool,
-    power: float | None,
-) -> Estimate:
-    if metric in EVEN:
-        return estimate_even([metric], rows, rng, level=level, finite=finite, power=power)[0]
-    whole = np.ones(len(rows.true), dtype=bool)
-    parts = {
-        name: estimate_within(metric, rows, member, name, level, finite=finite, power=power)
-        for name, member in rows.cells.items()
-    }
-    found = estimate_within(metric, rows, whole, "all", level, finite=finite, power=power)
-    return found.with_groups(parts)
 
 
 def _two_groups(metric: str, rows: EstimateRows, between: Sequence[Any] | None) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alignset.evaluate.estimands import ScoredRows
 from alignset.evaluate.estimate_rows import EstimateRows, check_rows
-from alignset.evaluate.estimates import estimate_within
+from alignset.evaluate.estimates import estimate_with_groups
 from alignset.evaluate.inputs import Weights
 from alignset.evaluate.result import Estimate
 from alignset.evaluate.threshold_curves import RateCurves, candidate_cuts, rate_curves
@@ -177,15 +177,11 @@ def rates_at(rows: EstimateRows, flagged: NDArray[np.bool_], level: float) -> di
     """Estimate TPR, FPR, PPV, NPV and share flagged, overall and in each group."""
     scored = rows.scored[0]
     marked = ScoredRows(scored.score, scored.observed, flagged)
-    rows, whole = replace(rows, scored=(marked,)), np.ones(len(flagged), dtype=bool)
-    found = {}
-    for metric in RATES:
-        every, *parts = (
-            estimate_within(metric, rows, member, name, level, finite=False, power=None)
-            for name, member in {"all": whole, **rows.cells}.items()
-        )
-        found[metric] = every.with_groups(dict(zip(rows.cells, parts, strict=True)))
-    return found
+    rows = replace(rows, scored=(marked,))
+    return {
+        metric: estimate_with_groups(metric, rows, level, finite=False, power=None)
+        for metric in RATES
+    }
 
 
 def _check_target(target: str, value: float, groups: Any, per_group: bool) -> None:

@@ -31,6 +31,7 @@ from alignset.model.estimating import HeldOutRows, is_selective
 from alignset.model.evaluation import Evaluation
 from alignset.model.measures import measure_auroc
 from alignset.review.verdict import Reason
+from alignset.rows.listing import first_few
 from alignset.tables.files import in_thousands
 
 OFF = 0.05
@@ -173,9 +174,8 @@ def _common(found: ModelEvidence, review: Sequence[Reason]) -> Iterator[str]:
     if found.n_rows < FEW_REVIEWED:
         yield f"only {found.n_rows} reviewed rows could judge it"
     if found.left_out:
-        groups = ", ".join(map(repr, found.left_out[:SHOWN]))
-        more = f" and {len(found.left_out) - SHOWN} more" if len(found.left_out) > SHOWN else ""
-        yield f"too few rows are reviewed to say anything about {groups}{more}"
+        groups = first_few([repr(name) for name in found.left_out], SHOWN)
+        yield f"too few rows are reviewed to say anything about {groups}"
     if found.selective:
         yield (
             "some groups or labels were reviewed more often than others, for reasons the table "

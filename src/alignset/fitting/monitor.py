@@ -16,16 +16,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from alignset.evaluate import Estimate
 from alignset.fitting.later import read_later
 from alignset.model.fitted import Model
+from alignset.review.verdict import Colour
 from alignset.tables.drift import ColumnDrift, FarValues, column_drift, far_values
 from alignset.tables.files import check_columns
 from alignset.tables.preprocess import Matrix
+from alignset.tables.profile import read_columns
 from alignset.tables.targets import read_groups
 
 LEAST_REVIEWED = 20
@@ -34,8 +36,6 @@ LEAST_REVIEWED = 20
 MORE_IS_BETTER = ("auroc", "tpr", "ppv")
 NOTABLE = 0.05
 """Change of a share, of flagged rows or of wrong labels, from which it is reported."""
-
-Colour = Literal["green", "amber", "red"]
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,8 @@ def monitor(
     if model.profile is None or isinstance(model.preprocessing, Matrix):
         notes.append("the folder keeps no profile of its training table; fit again to get one.")
     else:
-        far = far_values(model.profile, frame, model.preprocessing)
-        drift = column_drift(model.profile, frame, model.preprocessing)
+        held = read_columns(frame, model.preprocessing)
+        far, drift = far_values(model.profile, held), column_drift(model.profile, held)
     told = (len(frame), 0, drift, tuple(far))
     if model.columns.label not in frame:
         notes.append(f"the table has no column {model.columns.label!r}: only columns are compared.")

@@ -9,9 +9,11 @@ import pandas as pd
 from alignset.evaluate import ThresholdChoice
 from alignset.model.fitted import Model
 from alignset.model.thresholds import class_code, decide, group_names
+from alignset.rows.listing import first_few
 from alignset.tables.drift import column_drift, far_values
 from alignset.tables.files import check_plain
 from alignset.tables.preprocess import Matrix
+from alignset.tables.profile import read_columns
 
 SHOWN = 3
 """Number of unknown levels that a note names."""
@@ -110,15 +112,13 @@ def _strange(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:
     """Say which values are far outside what training held, and which columns have changed."""
     if model.profile is None or isinstance(model.preprocessing, Matrix):
         return ()
-    said = [str(one) for one in far_values(model.profile, frame, model.preprocessing)]
-    changed = [c for c in column_drift(model.profile, frame, model.preprocessing) if c.much]
+    held = read_columns(frame, model.preprocessing)
+    said = [str(one) for one in far_values(model.profile, held)]
+    changed = [c for c in column_drift(model.profile, held) if c.much]
     if changed:
-        told = "; ".join(f"{c.name!r} ({c.how})" for c in changed[:SHOWN])
-        more = f" and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
+        told = first_few([f"{c.name!r} ({c.how})" for c in changed], SHOWN, "; ")
         count = "1 column differs" if len(changed) == 1 else f"{len(changed)} columns differ"
-        said.append(
-            f"{count} much from the training table: {told}{more}; `alignset monitor` tells more."
-        )
+        said.append(f"{count} much from the training table: {told}; `alignset monitor` tells more.")
     return tuple(said)
 
 
@@ -127,8 +127,7 @@ def _notes(model: Model, frame: pd.DataFrame) -> tuple[str, ...]:
         return ()
     notes = []
     for name, levels in model.preprocessing.unknown_levels(frame).items():
-        shown = ", ".join(map(repr, levels[:SHOWN]))
-        shown += f" and {len(levels) - SHOWN} more" if len(levels) > SHOWN else ""
+        shown = first_few([repr(level) for level in levels], SHOWN)
         notes.append(
             f"column {name!r} holds {len(levels)} values that were rare or never seen in "
             f"training, and count as other: {shown}."

@@ -14,7 +14,7 @@ from alignset.review.agreement import Agreement, measure_agreement
 from alignset.review.answers import Answers, read_answer_log
 from alignset.review.ids import REVIEWED, ROW
 from alignset.review.modelled import log_ids
-from alignset.review.nonresponse import STATE
+from alignset.review.nonresponse import review_states
 from alignset.review.reviewers import ReviewerModel, fit_reviewers
 from alignset.review.sheet import CANNOT_TELL
 from alignset.review.waves import read_design
@@ -122,10 +122,8 @@ def _queue(
     id: str | None,
     show: Sequence[str],
 ) -> pd.DataFrame:
-    open_rows = answers.disputed
-    if STATE in table:
-        state = table[STATE].astype("string").fillna("").str.strip().str.casefold()
-        open_rows = open_rows | ((state == "disputed").to_numpy(bool) & (answers.settled < 0))
+    said = (review_states(table) == "disputed") & (answers.settled < 0)
+    open_rows = answers.disputed | said
     q = np.nan_to_num(model.shares)
     if not model.identified:  # shares know nothing of errors, but two answers are two answers
         q = np.where(open_rows[:, None], 1 / len(answers.classes), q)

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.evaluate.estimate_rows import EstimateRows
-from alignset.evaluate.estimates import estimate_between, estimate_within
+from alignset.evaluate.estimates import estimate_between, estimate_with_groups
 from alignset.evaluate.imputed import TruthDraws, pool_values
 from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign, noise_rates
 from alignset.evaluate.proportion import IntervalRule, effective_size, to_whole_rows, wilson
@@ -83,12 +83,12 @@ def measure_review(
         every, single = every.with_draws(draws), single.with_draws(draws)
     estimates, differences, paired = [], [], []
     for aim in [Aim("wrong")] if noise_only else _aims(rows, threshold):
-        estimates.append(_with_groups(single, aim, level))
+        estimates.append(_estimated(single, aim, level))
         if noise_only:
             break
         differences += _differences(single, aim, level)
         if aim.score is not None and len(rows.scores) == 2:
-            paired.append(_with_groups(every, aim, level))
+            paired.append(_estimated(every, aim, level))
     recovered = not bool(np.isnan(known.chance).any())
     if rows.n_classes == 2 and not noise_only:
         estimates, differences = _of_the_rarest(rows, estimates, differences)
@@ -139,15 +139,8 @@ def _aims(rows: AimRows, threshold: float | None) -> list[Aim]:
     return found
 
 
-def _with_groups(every: EstimateRows, aim: Aim, level: float) -> Estimate:
-    settings: dict[str, Any] = {"finite": aim.finite, "power": None}
-    whole = np.ones(len(every.true), dtype=bool)
-    found = estimate_within(aim.measure, every, whole, "all", level, **settings)
-    parts = {
-        name: estimate_within(aim.measure, every, member, name, level, **settings)
-        for name, member in every.cells.items()
-    }
-    return found.with_groups(parts)
+def _estimated(every: EstimateRows, aim: Aim, level: float) -> Estimate:
+    return estimate_with_groups(aim.measure, every, level, finite=aim.finite, power=None)
 
 
 def _differences(every: EstimateRows, aim: Aim, level: float) -> list[Estimate]:

@@ -24,6 +24,7 @@ from alignset.evaluate.imputed import TruthDraws, pool_values
 from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign
 from alignset.evaluate.proportion import effective_size, kish_size, wilson
 from alignset.review.aim import AimRows
+from alignset.review.ids import REVIEW_STATE
 from alignset.rows.percent import percent
 
 Floats = NDArray[np.float64]
@@ -31,9 +32,6 @@ Mask = NDArray[np.bool_]
 
 MATERIAL = 0.02
 """How far a bound may lie outside the interval of the estimate before it matters."""
-
-STATE = "review_state"
-"""Column that says what became of a row on a sheet, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +75,14 @@ class NonResponse:
 def asked_rows(table: pd.DataFrame, design: ReviewDesign, reviewed: Mask) -> Mask:
     """Return which rows somebody was asked about: on a sheet, or answered."""
     asked = design.drawn | reviewed
-    if STATE in table:
-        state = table[STATE].astype("string").fillna("").str.strip()
-        asked |= (state != "").to_numpy(bool)
-    return np.asarray(asked)
+    return np.asarray(asked | (review_states(table) != ""))
+
+
+def review_states(table: pd.DataFrame) -> NDArray[np.str_]:
+    """Return what became of each row on a sheet, (n,), in small letters; empty if not known."""
+    if REVIEW_STATE not in table:
+        return np.full(len(table), "")
+    return table[REVIEW_STATE].astype("string").fillna("").str.strip().str.casefold().to_numpy(str)
 
 
 def bound_noise_rates(

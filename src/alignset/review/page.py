@@ -16,10 +16,10 @@ from typing import Any
 
 from alignset.review.cells import read_cell
 from alignset.review.ids import DESIGN, REMARKS, REVIEWED, REVIEWER, id_key
-from alignset.review.reading import check_header, reviewer_of, sheet_header
+from alignset.review.reading import check_header, reviewer_of
 from alignset.review.sheet import CANNOT_TELL
 from alignset.review.sidecar import SheetDesign, find_designs, read_sheet_design
-from alignset.tables.files import check_names, read_table
+from alignset.tables.files import check_names, column_names, read_table
 
 MARK = '<meta name="generator" content="alignset review">'
 """In every review page."""
@@ -112,7 +112,7 @@ def review_page(
     place = Path(path)
     if place.suffix.lower() == ".json":
         raise ValueError(f"{place.name} is for Label Studio; make the page from the sheet.")
-    names = sheet_header(place) if place.is_file() else []
+    names = column_names(place) if place.is_file() else []
     frame = read_table(place, as_text=True).map(read_cell)
     check_header(place, names)
     frame.columns = [read_cell(str(name)) for name in frame.columns]

@@ -27,8 +27,8 @@ from alignset.review.label_studio import read_tasks
 from alignset.review.problems import SheetProblem, shorten, suggest
 from alignset.review.sheet import CANNOT_TELL, Reviews
 from alignset.review.sidecar import (
-    MAX_WAVE,
     SheetDesign,
+    can_be_drawn,
     find_designs,
     named_designs,
     read_sheet_design,
@@ -145,14 +145,9 @@ def check_header(path: Path, names: Sequence[str]) -> None:
             )
 
 
-def sheet_header(path: Path) -> list[str]:
-    """Return the names of the columns of a sheet, as they are in the file."""
-    return column_names(path)
-
-
 def _from_table(path: Path, design: SheetDesign | None) -> tuple[str, pd.DataFrame]:
     """Return the name of the id column, and the sheet as text."""
-    names = sheet_header(path)
+    names = column_names(path)
     check_header(path, names)
     own = (*DESIGN, REVIEWED, *REMARKS)
     people = {name: who for name in names if (who := _whose_column(name))}
@@ -216,7 +211,7 @@ def _numbers(values: pd.Series[Any]) -> pd.Series[Any]:
 def _own_design(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
     """Read the design that a sheet of an earlier version has in its columns."""
     chance, wave = _numbers(rows[PROBABILITY]), _numbers(rows[WAVE])
-    fine = (chance > 0) & (chance <= 1) & wave.between(1, MAX_WAVE) & (wave % 1 == 0)
+    fine = can_be_drawn(chance, wave)
     if not fine.all():
         at = fine.argmin()
         raise ValueError(

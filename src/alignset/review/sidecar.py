@@ -123,10 +123,14 @@ def _from_content(content: Any) -> SheetDesign:
     label = content["label"] if content["label"] is None else _text(content["label"])
     design = SheetDesign(_text(content["id_column"]), rows, label=label, **listed)
     chance, wave = (rows[name].to_numpy(float) for name in (PROBABILITY, WAVE))
-    fine = (chance > 0) & (chance <= 1) & (wave >= 1) & (wave <= MAX_WAVE) & (wave % 1 == 0)
-    if not len(rows) or not np.all(fine) or len(design.keys) < len(rows):
+    if not len(rows) or not np.all(can_be_drawn(chance, wave)) or len(design.keys) < len(rows):
         raise ValueError("rows that cannot be")
     return design
+
+
+def can_be_drawn(chance: Any, wave: Any) -> Any:
+    """Tell which rows have a probability, and the number of a sheet, that there can be."""
+    return (chance > 0) & (chance <= 1) & (wave >= 1) & (wave <= MAX_WAVE) & (wave % 1 == 0)
 
 
 def _text(value: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alignset.rows.listing import first_few
 from alignset.tables.files import check_columns, check_names, check_plain
 from alignset.tables.kinds import MAX_LEVELS, Holds, what_holds
 
@@ -150,10 +151,9 @@ def _settle_text(frame: pd.DataFrame, kinds: dict[str, Holds], choice: str) -> l
         raise ValueError(f"--text takes {', '.join(TEXT_CHOICES)}, got {choice!r}.")
     names = [name for name, each in kinds.items() if each.kind == "text"]
     if names and choice == "refuse":
-        told = ", ".join(f"{name!r} ({frame[name].nunique()} values)" for name in names[:5])
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        told = first_few([f"{name!r} ({frame[name].nunique()} values)" for name in names], 5)
         raise ValueError(
-            f"text has too many values to learn from, in {told}{more}: the {MAX_LEVELS} most "
+            f"text has too many values to learn from, in {told}: the {MAX_LEVELS} most "
             f"frequent do not cover half of the rows. Pass --ignore {names[0]} or --text drop to "
             "leave it out, --text hash to use its words, --text levels to keep only the most "
             f"frequent values, or --code {names[0]} if it holds codes."

@@ -12,22 +12,15 @@ everything differs a little, with few a PSI is large by chance.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2_contingency
 
 from alignset.rows.percent import percent
-from alignset.tables.preprocess import Preprocessing
-from alignset.tables.profile import (
-    LevelProfile,
-    NumberProfile,
-    Profile,
-    counts_of,
-    numbers_of,
-)
+from alignset.tables.profile import ColumnValues, LevelProfile, NumberProfile, Profile
 
 CHANGED, CHANGED_MUCH = 0.1, 0.25
 """PSI from which a column counts as changed, as usual in the field."""
@@ -79,46 +72,43 @@ class ColumnDrift:
         return self.changed and self.psi >= CHANGED_MUCH
 
 
-def far_values(profile: Profile, frame: pd.DataFrame, prep: Preprocessing) -> list[FarValues]:
+def far_values(profile: Profile, held: ColumnValues) -> list[FarValues]:
     """Find values that are further outside the training range than that range is wide."""
-    limits, found = {c.name: c for c in profile.numbers}, []
-    for name, values in numbers_of(frame, prep):
-        if name not in limits:
-            continue
-        low, high = limits[name].far
+    found = []
+    for known in profile.numbers:
+        values, (low, high) = held.numbers[known.name], known.far
         far = np.flatnonzero((values < low) | (values > high))  # false where missing
         if len(far):
-            first, known = int(far[0]), limits[name]
-            value = float(values[first])
-            found.append(FarValues(name, len(far), value, first + 1, known.low, known.high))
+            first = int(far[0])
+            told = len(far), float(values[first]), first + 1
+            found.append(FarValues(known.name, *told, known.low, known.high))
     return found
 
 
-def column_drift(
-    profile: Profile, frame: pd.DataFrame, prep: Preprocessing
-) -> tuple[ColumnDrift, ...]:
+def column_drift(profile: Profile, held: ColumnValues) -> tuple[ColumnDrift, ...]:
     """Compare every column with its profile, the most changed first.
 
     Examples
     --------
     >>> from alignset.tables.preprocess import fit_preprocessing
-    >>> from alignset.tables.profile import profile_table
+    >>> from alignset.tables.profile import profile_table, read_columns
     >>> frame = pd.DataFrame({"age": np.arange(1000.0)})
     >>> made = fit_preprocessing(frame, {"age": "number"})
-    >>> found = column_drift(profile_table(frame, made), frame + 300, made)
+    >>> found = column_drift(profile_table(frame, made), read_columns(frame + 300, made))
     >>> found[0].changed, found[0].how
     (True, 'above 899: 10% before, 40% now')
     """
-    counts = counts_of(profile, frame, prep)
-    columns: list[NumberProfile | LevelProfile] = [*profile.numbers, *profile.levels]
-    p_values = [_p_value(np.array(c.shares) * profile.rows, counts[c.name]) for c in columns]
-    corrected = _holm(np.array(p_values))
+    pairs: list[tuple[NumberProfile | LevelProfile, Floats]] = []
+    pairs += [(c, c.counts(held.numbers[c.name])) for c in profile.numbers]
+    pairs += [(c, c.counts(held.levels[c.name])) for c in profile.levels]
+    before = [np.array(c.shares) * profile.rows for c, _ in pairs]
+    p_values = [_p_value(then, now) for then, (_, now) in zip(before, pairs, strict=True)]
     found = []
-    for c, p in zip(columns, corrected.tolist(), strict=True):
-        then, now = (_smooth(v) for v in (np.array(c.shares) * profile.rows, counts[c.name]))
+    for (c, counts), told, p in zip(pairs, before, _holm(p_values).tolist(), strict=True):
+        then, now = _smooth(told), _smooth(counts)
         psi = float(((now - then) * np.log(now / then)).sum())
         most = int(np.argmax(abs(now - then)))
-        share = counts[c.name][most] / max(len(frame), 1)
+        share = counts[most] / max(held.rows, 1)
         how = f"{c.part_name(most)}: {percent(c.shares[most])} before, {percent(share)} now"
         found.append(ColumnDrift(c.name, psi, p, p < SURE and psi >= CHANGED, how))
     return tuple(sorted(found, key=lambda one: (not one.changed, -one.psi)))
@@ -134,17 +124,11 @@ def _p_value(then: Floats, now: Floats) -> float:
     used = then + now > 0
     if used.sum() < 2 or not then.sum() or not now.sum():
         return 1.0
-    both = (then + now)[used]
-    total = both.sum()
-    size = 0.0
-    for counts in (then[used], now[used]):
-        expected = both * counts.sum() / total
-        size += float(((counts - expected) ** 2 / expected).sum())
-    return float(chi2.sf(size, used.sum() - 1))
+    return float(chi2_contingency([then[used], now[used]], correction=False).pvalue)
 
 
-def _holm(p_values: Floats) -> Floats:
-    order = np.argsort(p_values, kind="stable")
-    found = np.empty(len(p_values))
-    found[order] = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
-    return np.minimum(found, 1.0)
+def _holm(p_values: Sequence[float]) -> Floats:
+    found: Floats = np.array(p_values, dtype=float)
+    order = np.argsort(found, kind="stable")
+    found[order] = np.maximum.accumulate(found[order] * np.arange(len(found), 0, -1))
+    return np.clip(found, None, 1.0)

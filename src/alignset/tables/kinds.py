@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -222,3 +223,17 @@ def as_levels(values: pd.Series[Any]) -> NDArray[np.object_]:
 def _level(value: Any) -> str:
     whole = isinstance(value, float | np.floating) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
+
+
+def level_codes(levels: NDArray[np.object_], known: Sequence[str | None]) -> NDArray[np.int64]:
+    """Return the place of every level among those known, ``len(known)`` for all others.
+
+    Examples
+    --------
+    >>> level_codes(np.array(["m", None, "x"], object), ("f", "m", None)).tolist()
+    [1, 2, 3]
+    """
+    place = {level: i for i, level in enumerate(known)}
+    codes, distinct = pd.factorize(levels, use_na_sentinel=False)
+    at = [place.get(None if pd.isna(v) else v, len(known)) for v in distinct]
+    return np.asarray(np.array(at, dtype=np.int64)[codes])

@@ -15,7 +15,15 @@ from alignset.rows.features import LARGEST, LARGEST_SINGLE, SMALLEST, units_of
 from alignset.tables.codes import CodeColumn, check_codes, learn_codes
 from alignset.tables.files import check_names, check_plain
 from alignset.tables.forms import MAX_UNIT, ORDERS, PLAIN, Form
-from alignset.tables.kinds import MAX_LEVELS, MIN_COUNT, Holds, Kind, as_levels, as_numbers
+from alignset.tables.kinds import (
+    MAX_LEVELS,
+    MIN_COUNT,
+    Holds,
+    Kind,
+    as_levels,
+    as_numbers,
+    level_codes,
+)
 from alignset.tables.words import WordColumn, check_words
 
 EPOCH = "1970-01-01"
@@ -121,11 +129,8 @@ class Preprocessing:
 
     @staticmethod
     def _one_hot(c: Category, levels: NDArray[np.object_]) -> NDArray[np.float64]:
-        place = {level: i for i, level in enumerate(c.levels)}
         width = len(c.levels) + c.other
-        codes, distinct = pd.factorize(levels, use_na_sentinel=False)
-        at = [place.get(None if pd.isna(v) else v, len(c.levels)) for v in distinct]
-        return np.asarray(np.eye(len(c.levels) + 1, width)[np.array(at, dtype=np.int64)[codes]])
+        return np.asarray(np.eye(len(c.levels) + 1, width)[level_codes(levels, c.levels)])
 
     def unknown_levels(self, frame: pd.DataFrame) -> dict[str, list[str]]:
         """Return, for each column that has any, the values without a matrix column of their own."""

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.tables.kinds import MIN_COUNT as FEW
-from alignset.tables.kinds import as_levels
+from alignset.tables.kinds import as_levels, level_codes
 from alignset.tables.preprocess import Category, Preprocessing
 
 PARTS = 10
@@ -87,11 +87,8 @@ class LevelProfile:
 
     def counts(self, levels: NDArray[np.object_]) -> Floats:
         """Count how often each level occurs; others last."""
-        place = {level: i for i, level in enumerate(self.levels)}
-        codes, distinct = pd.factorize(levels, use_na_sentinel=False)
-        at = [place.get(None if pd.isna(v) else v, len(place)) for v in distinct]
-        parts = np.array(at, dtype=np.int64)[codes]
-        return np.bincount(parts, minlength=len(place) + 1).astype(np.float64)
+        parts = level_codes(levels, self.levels)
+        return np.bincount(parts, minlength=len(self.levels) + 1).astype(np.float64)
 
     def part_name(self, part: int) -> str:
         """Return what a part holds, in words."""
@@ -160,17 +157,33 @@ def _check(found: Profile) -> None:
         raise ValueError("the profile holds values out of range")
 
 
+@dataclass(frozen=True, eq=False)
+class ColumnValues:
+    """The columns of a table as a model reads them, by name."""
+
+    rows: int
+    numbers: Mapping[str, Floats]
+    levels: Mapping[str, NDArray[np.object_]]
+
+
+def read_columns(frame: pd.DataFrame, prep: Preprocessing) -> ColumnValues:
+    """Read the columns that a profile is about."""
+    levels = {c.name: as_levels(frame[c.name]) for c in prep.categories}
+    return ColumnValues(len(frame), dict(_numbers_of(frame, prep)), levels)
+
+
 def profile_table(frame: pd.DataFrame, prep: Preprocessing) -> Profile:
     """Describe the columns that a model reads."""
-    numbers = (_of_number(name, values) for name, values in numbers_of(frame, prep))
+    held = read_columns(frame, prep)
+    numbers = (_of_number(name, values) for name, values in held.numbers.items())
     return Profile(
-        len(frame),
+        held.rows,
         tuple(found for found in numbers if found is not None),
-        tuple(_of_levels(c, as_levels(frame[c.name])) for c in prep.categories),
+        tuple(_of_levels(c, held.levels[c.name]) for c in prep.categories),
     )
 
 
-def numbers_of(frame: pd.DataFrame, prep: Preprocessing) -> Iterator[tuple[str, Floats]]:
+def _numbers_of(frame: pd.DataFrame, prep: Preprocessing) -> Iterator[tuple[str, Floats]]:
     """Yield the name and values of every number but dates, and of every mark of codes, 0 or 1."""
     for c in prep.numbers:
         if c.kind != "date":
@@ -210,10 +223,3 @@ def _of_levels(c: Category, levels: NDArray[np.object_]) -> LevelProfile:
     empty = LevelProfile(c.name, c.levels, ())
     shares = empty.counts(levels) / max(len(levels), 1)
     return LevelProfile(c.name, c.levels, tuple(shares.tolist()))
-
-
-def counts_of(profile: Profile, frame: pd.DataFrame, prep: Preprocessing) -> Mapping[str, Floats]:
-    """Count the rows of a table in each part of each column of a profile."""
-    values = dict(numbers_of(frame, prep))
-    found = {c.name: c.counts(values[c.name]) for c in profile.numbers}
-    return found | {c.name: c.counts(as_levels(frame[c.name])) for c in profile.levels}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from alignset.rows.listing import first_few
 from alignset.tables.dialect import Tell
 from alignset.tables.files import check_plain
 from alignset.tables.kinds import as_levels
@@ -71,8 +72,7 @@ def _respell(
     if not told:
         return frame
     for how, others in told.items():
-        some = ", ".join(others[:SHOWN])
-        some += f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+        some = first_few(others, SHOWN)
         tell(f"column {name!r}: {some} {'is' if len(others) == 1 else 'are'} read as {how}.")
     values = frame[name].astype(object)
     return frame.assign(**{name: values.map(known).where(values.notna(), None)})
