@@ -66,5 +66,5 @@ def _rows(
 ) -> tuple[Floats, Floats, Floats]:
     """Probabilities and true classes, both (n, K), and weights (n,)."""
     rows = check_inputs(y_true, prob, sample_weight=sample_weight)
-    hit = np.eye(len(rows.classes))[rows.y.numpy()]
-    return rows.prob.numpy(), hit, rows.where.double().numpy()
+    hit = np.eye(len(rows.classes))[rows.y]
+    return rows.prob, hit, np.asarray(rows.where, dtype=np.float64)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
+from alignset.evaluate.arrays import may_be_undefined
 from alignset.evaluate.inputs import Inputs, Weights, check_inputs, warn_if_empty
 
 Floats = NDArray[np.float64]
@@ -105,6 +105,7 @@ def _curves(rows: Inputs) -> GroupCurves:
         )
     warn_if_empty(rows, by_group=True, stacklevel=4)
     ranked = rows.ranked()
-    ends = ranked.ends[0] & (ranked.score[0] > -torch.inf)  # -inf marks rows that do not count
-    rate = (ranked.count / ranked.total.unsqueeze(-1))[0][..., ends].numpy()  # (2, G, T)
-    return GroupCurves(ranked.score[0][ends].numpy(), rate[1], rate[0], rows.groups)
+    ends = ranked.ends[0] & (ranked.score[0] > -np.inf)  # -inf marks rows that do not count
+    with may_be_undefined():
+        rate = (ranked.count / ranked.total[..., None])[0][..., ends]  # (2, G, T)
+    return GroupCurves(ranked.score[0][ends], rate[1], rate[0], rows.groups)

@@ -157,7 +157,7 @@ def check_rows(
 
 
 def _sizes(sample_weight: Weights, n: int) -> Floats:
-    return check_weight(sample_weight, n).double().numpy()
+    return np.asarray(check_weight(sample_weight, n), dtype=np.float64)
 
 
 def _usable(metric: str, draws: TruthDraws) -> TruthDraws:

@@ -1,4 +1,4 @@
-"""Check what a user passes to a metric, and turn it into tensors."""
+"""Check what a user passes to a metric, and turn it into arrays."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
 from alignset.evaluate.ranked import Ranked, one_vs_rest, rank
 from alignset.labels import check_complete, distinct, is_missing
 
+Floats = NDArray[np.float64]
 Weights = ArrayLike | None
 """How much each row counts (n,), >= 0; None counts each as 1."""
 
@@ -24,16 +23,16 @@ class EmptyCellWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Checked arguments of a metric, as float64 and int64 tensors."""
+    """Checked arguments of a metric, as float64 and int64 arrays."""
 
-    prob: Tensor  # (n, K) score of each class; of two classes only column 1 has a meaning
-    y: Tensor  # (n,) class code
-    group: Tensor  # (n,) group code
-    where: Tensor  # (n,) weight; bool where none was given
+    prob: Floats  # (n, K) score of each class; of two classes only column 1 has a meaning
+    y: NDArray[np.int64]  # (n,) class code
+    group: NDArray[np.int64]  # (n,) group code
+    where: NDArray[Any]  # (n,) weight; bool where none was given
     classes: tuple[Any, ...]  # what the codes stand for
     groups: tuple[Any, ...]
 
-    def ranked(self, where: Tensor | None = None) -> Ranked:
+    def ranked(self, where: NDArray[Any] | None = None) -> Ranked:
         """Sort rows by falling score, for each class against the rest, on a leading class axis.
 
         ``where`` (..., n) may weight them differently.
@@ -69,9 +68,9 @@ def check_inputs(
     group_names, group = distinct(names, "groups")
     prob = score if score.ndim == 2 else np.stack([np.zeros_like(score), score], axis=1)
     return Inputs(
-        torch.from_numpy(prob.copy()),
-        torch.from_numpy(y),
-        torch.from_numpy(group),
+        prob,
+        y,
+        group,
         check_weight(sample_weight, len(y)),
         tuple(classes),
         tuple(group_names.tolist()),
@@ -80,7 +79,7 @@ def check_inputs(
 
 def check_probability(inputs: Inputs) -> None:
     """Refuse scores that an integral over thresholds in [0, 1] would cut off."""
-    score = inputs.prob.numpy()
+    score = inputs.prob
     outside = (score < 0) | (score > 1)
     if outside.any():
         raise ValueError(
@@ -93,8 +92,7 @@ def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> Non
     """Warn about every class, or every class in every group, that has no row."""
     shape = (len(inputs.groups), len(inputs.classes))
     count = np.zeros(shape)
-    weight = inputs.where.to(torch.float64).numpy()
-    np.add.at(count, (inputs.group.numpy(), inputs.y.numpy()), weight)
+    np.add.at(count, (inputs.group, inputs.y), inputs.where)
     if not by_group:
         cells = [
             f"no row has class {inputs.classes[k]!r}" for k in np.flatnonzero(count.sum(0) == 0)
@@ -113,16 +111,16 @@ def warn_if_empty(inputs: Inputs, *, by_group: bool, stacklevel: int = 3) -> Non
         )
 
 
-def check_weight(sample_weight: Weights, n: int) -> Tensor:
+def check_weight(sample_weight: Weights, n: int) -> NDArray[Any]:
     """Return how much each row counts (n,): numbers, or True if no weights were given."""
     if sample_weight is None:
-        return torch.ones(n, dtype=torch.bool)
+        return np.ones(n, dtype=bool)
     weight = np.array(sample_weight, dtype=np.float64)
     _check_length("sample_weight", weight, n)
     bad = ~(np.isfinite(weight) & (weight >= 0))
     if bad.any():
         raise ValueError(f"sample_weight must be finite and not negative, got {weight[bad][0]}.")
-    return torch.from_numpy(weight)
+    return weight
 
 
 def _check_length(name: str, values: NDArray[Any], n: int) -> None:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
+from alignset.evaluate.arrays import may_be_undefined
 from alignset.evaluate.inputs import (
     Weights,
     check_inputs,
@@ -18,6 +17,8 @@ from alignset.evaluate.inputs import (
     warn_if_empty,
 )
 from alignset.evaluate.ranked import METRICS
+
+Floats = NDArray[np.float64]
 
 _CHUNK_ELEMENTS = 2_000_000
 """Resamples x rows x classes x groups held at a time: a few arrays of 16 MB."""
@@ -106,14 +107,14 @@ def bootstrap(
         check_probability(checked)
     warn_if_empty(rows[0], by_group=set(metrics) != {"auroc"})
 
-    def measure(where: Tensor) -> list[Tensor]:
+    def measure(where: Floats) -> list[Floats]:
         ranked = [one.ranked(where) for one in rows]
         values = [[METRICS[name](one) for name in metrics] for one in ranked]
         return [b - a for a, b in zip(*values, strict=True)] if len(values) == 2 else values[0]
 
     one = rows[0]
     width = len(one.classes) * len(one.groups)
-    found = _resample(measure, one.group.numpy(), one.where, width, n_boot, level, random_state)
+    found = _resample(measure, one.group, one.where, width, n_boot, level, random_state)
     return dict(zip(metrics, found, strict=True))
 
 
@@ -127,23 +128,25 @@ def bootstrap_mean(
     random_state: int | np.random.Generator | None = None,
 ) -> list[Interval]:
     """Compute percentile intervals for a mean over all rows, then over each group's rows."""
-    value = torch.tensor(np.asarray(values, dtype=np.float64))
+    value = np.asarray(values, dtype=np.float64)
     names, group = np.unique(np.asarray(groups), return_inverse=True)
-    of_group = torch.from_numpy(group == np.arange(len(names))[:, None])
-    member = torch.cat([torch.ones_like(of_group[:1]), of_group]).double().T  # (n, 1 + G)
+    of_group = group == np.arange(len(names))[:, None]
+    member = np.concatenate([np.ones_like(of_group[:1]), of_group]).astype(np.float64).T
 
-    def measure(where: Tensor) -> tuple[Tensor, ...]:
-        weight = where.double()
-        return ((weight * value) @ member / (weight @ member)).unbind(-1)
+    def measure(where: Floats) -> list[Floats]:
+        weight = np.asarray(where, dtype=np.float64)
+        with may_be_undefined():
+            means = (weight * value) @ member / (weight @ member)  # (..., 1 + G)
+        return [means[..., at] for at in range(means.shape[-1])]
 
     weight = check_weight(sample_weight, len(value))
     return _resample(measure, group, weight, 1, n_boot, level, random_state)
 
 
 def _resample(
-    measure: Callable[[Tensor], Sequence[Tensor]],
+    measure: Callable[[Floats], Sequence[Floats]],
     group: NDArray[np.int64],
-    weight: Tensor,
+    weight: Floats,
     width: int,
     n_boot: int,
     level: float,
@@ -159,19 +162,19 @@ def _resample(
     sizes = [min(size, n_boot - start) for start in range(0, n_boot, size)]
     drawn = [measure(_draw(group, n, rng) * weight) for n in sizes]
     return [
-        _interval(float(estimate), torch.cat(parts).numpy(), level)
+        _interval(float(estimate), np.concatenate(parts), level)
         for estimate, *parts in zip(measure(weight), *drawn, strict=True)
     ]
 
 
-def _draw(group: NDArray[np.int64], n_boot: int, rng: np.random.Generator) -> Tensor:
+def _draw(group: NDArray[np.int64], n_boot: int, rng: np.random.Generator) -> Floats:
     """How often each row was drawn, (n_boot, n); group sizes do not change."""
     counts = np.empty((n_boot, len(group)))
     for g in range(group.max() + 1):
         member = np.flatnonzero(group == g)
         share = np.full(len(member), 1 / len(member))
         counts[:, member] = rng.multinomial(len(member), share, size=n_boot)
-    return torch.from_numpy(counts)
+    return counts
 
 
 def _interval(estimate: float, resampled: NDArray[np.float64], level: float) -> Interval:

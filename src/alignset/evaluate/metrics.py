@@ -158,7 +158,7 @@ def summarize(
     warn_if_empty(rows, by_group=True)
     ranked = rows.ranked()
     area, even = (float(METRICS[name](ranked)) for name in ("auroc", "aueoc"))
-    within = METRICS["auroc"](ranked.by_group()).numpy()
+    within = METRICS["auroc"](ranked.by_group())
     defined = within[~np.isnan(within)]
     return Summary(
         auroc=area,

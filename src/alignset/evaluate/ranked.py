@@ -1,7 +1,7 @@
 """Areas computed from rows sorted by falling score: the one implementation of all metrics.
 
 Every function takes any leading axes and reduces only the last one, so a stack of models is scored
-like a single model. Nothing here looks at a value on the host.
+like a single model; arrays are NumPy's or torch's. Nothing here looks at a value on the host.
 """
 
 from __future__ import annotations
@@ -11,9 +11,18 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import pad
+from numpy.typing import NDArray
+
+from alignset.evaluate.arrays import (
+    Array,
+    falling,
+    may_be_undefined,
+    namespace,
+    put,
+    running_max,
+    take,
+    with_edge,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,34 +31,37 @@ class Ranked:
 
     Parameters
     ----------
-    score : Tensor of shape (..., 1 + n)
+    score : array of shape (..., 1 + n)
         Thresholds: +inf, then the scores, falling; -inf for rows that do not count.
-    ends : bool Tensor of shape (..., 1 + n)
+    ends : bool array of shape (..., 1 + n)
         The last row of each tie: the places where a threshold really cuts.
-    count : Tensor of shape (..., 2, G, 1 + n)
+    count : array of shape (..., 2, G, 1 + n)
         Summed weight of the rows of (class, group) at or before this place.
     """
 
-    score: Tensor
-    ends: Tensor
-    count: Tensor
+    score: Array
+    ends: Array
+    count: Array
 
     @property
-    def total(self) -> Tensor:
+    def total(self) -> Array:
         """Summed weight of every (class, group) cell, shape (..., 2, G)."""
         return self.count[..., -1]
 
     def by_group(self) -> Ranked:
         """Return each group's rows separately, on a leading axis of groups."""
-        return replace(self, count=self.count.movedim(-2, 0).unsqueeze(-2))
+        first = namespace(self.count).moveaxis(self.count, -2, 0)
+        return replace(self, count=first[..., None, :])
 
 
-RankedMetric = Callable[[Ranked], Tensor]
-Scalar = TypeVar("Scalar", float, Tensor)
+RankedMetric = Callable[[Ranked], Array]
 
 
-def harmonic_mean(a: Scalar, b: Scalar) -> Scalar:
-    """Harmonic mean of two numbers, or of two tensors, >= 0; 0 if both are 0, NaN if either is NaN.
+Number = TypeVar("Number", float, NDArray[np.float64])
+
+
+def harmonic_mean(a: Number, b: Number) -> Number:
+    """Harmonic mean of two numbers, or of two arrays, >= 0; 0 if both are 0, NaN if either is NaN.
 
     Examples
     --------
@@ -57,60 +69,67 @@ def harmonic_mean(a: Scalar, b: Scalar) -> Scalar:
     0.666...
     """
     total = a + b
-    return 2 * a * b / (total + (total == 0))
+    mean: Number = 2 * a * b / (total + (total == 0))
+    return mean
 
 
-def rank(score: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int) -> Ranked:
+def rank(score: Array, y: Array, group: Array, where: Array, n_groups: int) -> Ranked:
     """Sort rows by falling score and count (class, group) cells along the way.
 
     All arguments are (..., n), with leading axes that broadcast: a finite score, a 0/1 label, a
     group code, and which rows count (bool) or how much (float >= 0).
     """
+    xp = namespace(score)
     shape = np.broadcast_shapes(score.shape, y.shape, group.shape, where.shape)
-    counts = where if where.dtype == torch.bool else where > 0
-    cell = torch.where(counts, (y == 1) * n_groups + group, -1)
+    counts = where if where.dtype == xp.bool else where > 0
+    cell = xp.where(counts, (y == 1) * n_groups + group, -1)
     # The start column belongs to no cell: nothing is predicted positive at threshold +inf.
-    cell = pad(cell, (1, 0), value=-1).expand(*shape[:-1], -1)
-    falling = pad(torch.where(counts, score, -torch.inf), (1, 0), value=torch.inf)
-    sorted_score, order = falling.sort(dim=-1, descending=True)
-    order = order.expand(cell.shape)
-    cells = torch.arange(2 * n_groups, device=score.device).unsqueeze(-1)
-    member = cell.gather(-1, order).unsqueeze(-2) == cells  # (..., 2G, 1 + n)
-    if where.dtype != torch.bool:
-        weight = pad(where.to(score.dtype), (1, 0)).expand(cell.shape).gather(-1, order)
-        member = member * weight.unsqueeze(-2)
-    count = member.cumsum(-1, dtype=score.dtype).view(*cell.shape[:-1], 2, n_groups, -1)
-    ends = pad(sorted_score[..., 1:] != sorted_score[..., :-1], (0, 1), value=True)
-    return Ranked(sorted_score.expand(cell.shape), ends.expand(cell.shape), count)
+    cell = with_edge(cell, -1)
+    cell = xp.broadcast_to(cell, (*shape[:-1], cell.shape[-1]))
+    sorted_score, order = falling(with_edge(xp.where(counts, score, -xp.inf), xp.inf))
+    order = xp.broadcast_to(order, cell.shape)
+    cells = xp.arange(2 * n_groups, device=score.device)[:, None]
+    member = take(cell, order)[..., None, :] == cells  # (..., 2G, 1 + n)
+    if where.dtype != xp.bool:
+        weight = with_edge(xp.asarray(where, dtype=score.dtype), 0)
+        member = member * take(xp.broadcast_to(weight, cell.shape), order)[..., None, :]
+    count = member.cumsum(-1, dtype=score.dtype).reshape(*cell.shape[:-1], 2, n_groups, -1)
+    ends = with_edge(sorted_score[..., 1:] != sorted_score[..., :-1], True, last=True)
+    sorted_score, ends = (xp.broadcast_to(each, cell.shape) for each in (sorted_score, ends))
+    return Ranked(sorted_score, ends, count)
 
 
 def one_vs_rest(
-    prob: Tensor, y: Tensor, group: Tensor, where: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    prob: Array, y: Array, group: Array, where: Array
+) -> tuple[Array, Array, Array, Array]:
     """Give score, label, group and mask an axis of classes: all K, or only class 1 when K = 2."""
     n_classes = prob.shape[-1]
     first = 1 if n_classes == 2 else 0
-    classes = torch.arange(first, n_classes, device=prob.device).unsqueeze(-1)
-    score = prob[..., first:].movedim(-1, -2)  # (..., K, n)
-    return score, y.unsqueeze(-2) == classes, group.unsqueeze(-2), where.unsqueeze(-2)
+    xp = namespace(prob)
+    classes = xp.arange(first, n_classes, device=prob.device)[:, None]
+    score = xp.moveaxis(prob[..., first:], -1, -2)  # (..., K, n)
+    return score, y[..., None, :] == classes, group[..., None, :], where[..., None, :]
 
 
-def area_under_roc(ranked: Ranked) -> Tensor:
+@may_be_undefined()
+def area_under_roc(ranked: Ranked) -> Array:
     """Area under the ROC curve, with ties counted as one half; NaN where a class is empty."""
-    by_class = ranked.count.sum(-2) * ranked.ends.unsqueeze(-2)
+    by_class = ranked.count.sum(-2) * ranked.ends[..., None, :]
     # Counts never fall, so a running maximum carries the last real cut over the rows of a tie.
-    false, true = by_class.cummax(-1).values.unbind(-2)  # (..., 1 + n)
-    area = (false.diff() * (true[..., 1:] + true[..., :-1])).sum(-1)
+    carried = running_max(by_class)
+    false, true = carried[..., 0, :], carried[..., 1, :]  # (..., 1 + n)
+    area = (_steps(false) * (true[..., 1:] + true[..., :-1])).sum(-1)
     return _nan_if_nan_scored(area / (2 * false[..., -1] * true[..., -1]), ranked)
 
 
-def odds_over_threshold(ranked: Ranked) -> Tensor:
+def odds_over_threshold(ranked: Ranked) -> Array:
     """Integral of EO(tau) over tau in [0, 1]: the paper's AUEOC; NaN where a cell is empty."""
-    width = -ranked.score.clamp(0, 1).diff()  # between 1 and the top score every rate is 0: EO = 1
+    width = -_steps(ranked.score.clip(0, 1))  # between 1 and the top score every rate is 0: EO = 1
     return 1 - (width * odds_gap(ranked)[..., :-1]).sum(-1)
 
 
-def odds_over_fpr(ranked: Ranked) -> Tensor:
+@may_be_undefined()
+def odds_over_fpr(ranked: Ranked) -> Array:
     """Integral of EO over the overall false positive rate; NaN where a cell is empty."""
     false = ranked.count[..., 0, :, :].sum(-2)
     fpr = false / false[..., -1:]
@@ -118,7 +137,8 @@ def odds_over_fpr(ranked: Ranked) -> Tensor:
     return _nan_if_nan_scored(area, ranked)
 
 
-def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
+@may_be_undefined()
+def predictive_values_over_fpr(ranked: Ranked) -> Array:
     """Integral of 1 - |difference in PPV| over the overall FPR, as in the released code.
 
     Thresholds are those of ``sklearn.metrics.roc_curve`` (``drop_intermediate=True``) at which
@@ -130,8 +150,9 @@ def predictive_values_over_fpr(ranked: Ranked) -> Tensor:
     false = by_class[..., 0, :]
     kept = ranked.ends & ~_collinear(by_class, ranked.ends) & (predicted > 0).all(-2)
     area = _trapezoid(1 - gap, false / false[..., -1:], kept)
-    empty = (ranked.total == 0).flatten(-2).any(-1)
-    return _nan_if_nan_scored(area.masked_fill(empty, torch.nan), ranked)
+    empty = (ranked.total == 0).any(-1).any(-1)
+    xp = namespace(area)
+    return _nan_if_nan_scored(xp.where(empty, xp.nan, area), ranked)
 
 
 def _mean(metric: RankedMetric) -> RankedMetric:
@@ -148,47 +169,55 @@ METRICS: dict[str, RankedMetric] = {
 }
 
 
-def odds_gap(ranked: Ranked) -> Tensor:
+@may_be_undefined()
+def odds_gap(ranked: Ranked) -> Array:
     """1 - EO at every place: mean over TPR and FPR of the spread between groups, (..., 1 + n)."""
-    return _spread(ranked.count / ranked.total.unsqueeze(-1)).mean(-2)
+    return _spread(ranked.count / ranked.total[..., None]).mean(-2)
 
 
-def _spread(by_group: Tensor) -> Tensor:
+def _spread(by_group: Array) -> Array:
     """Largest minus smallest over groups, (..., G, m) -> (..., m)."""
     if by_group.shape[-2] == 2:  # the same number, without two reductions
-        return (by_group[..., 0, :] - by_group[..., 1, :]).abs()
-    return by_group.amax(-2) - by_group.amin(-2)
+        return abs(by_group[..., 0, :] - by_group[..., 1, :])
+    xp = namespace(by_group)
+    return xp.amax(by_group, -2) - xp.amin(by_group, -2)
 
 
-def _trapezoid(height: Tensor, base: Tensor, kept: Tensor) -> Tensor:
+def _trapezoid(height: Array, base: Array, kept: Array) -> Array:
     """Trapezoid rule over only the kept places, (..., m) -> (...)."""
     last = _last_kept(kept)[..., :-1]  # last kept place before 1, 2, ..., m - 1
-    before = last.clamp_min(0)
-    width = base[..., 1:] - base.gather(-1, before)
-    mean = (height[..., 1:] + height.gather(-1, before)) / 2
-    return torch.where(kept[..., 1:] & (last >= 0), width * mean, 0).sum(-1)
+    before = last.clip(0)
+    width = base[..., 1:] - take(base, before)
+    mean = (height[..., 1:] + take(height, before)) / 2
+    return namespace(base).where(kept[..., 1:] & (last >= 0), width * mean, 0).sum(-1)
 
 
-def _last_kept(kept: Tensor) -> Tensor:
+def _last_kept(kept: Array) -> Array:
     """Index of the last kept place at or before each place; -1 before the first."""
-    places = torch.arange(kept.shape[-1], device=kept.device)
-    return torch.where(kept, places, -1).cummax(-1).values
+    xp = namespace(kept)
+    return running_max(xp.where(kept, xp.arange(kept.shape[-1], device=kept.device), -1))
 
 
-def _collinear(by_class: Tensor, ends: Tensor) -> Tensor:
+def _collinear(by_class: Array, ends: Array) -> Array:
     """Places ``roc_curve`` drops: both counts grow by as much before as after, (..., m)."""
-    before = pad(_last_kept(ends)[..., :-1], (1, 0))  # previous cut; the start is its own
-    before_2 = before.unsqueeze(-2).expand(by_class.shape)
-    growth = by_class - by_class.gather(-1, before_2)  # (..., 2, m), since the previous cut
-    same = (growth == growth.gather(-1, before_2)).all(-2)
+    xp = namespace(ends)
+    before = with_edge(_last_kept(ends)[..., :-1], 0)  # previous cut; the start is its own
+    before_2 = xp.broadcast_to(before[..., None, :], by_class.shape)
+    growth = by_class - take(by_class, before_2)  # (..., 2, m), since the previous cut
+    same = (growth == take(growth, before_2)).all(-2)
     # The verdict on a cut is known at the next cut, so each cut writes it to the one before;
     # rows inside a tie write to the start column, which roc_curve does not count as a cut.
-    target = torch.where(ends, before, 0)
-    dropped = torch.zeros_like(ends).scatter(-1, target, same)
+    dropped = put(xp.zeros_like(ends), xp.where(ends, before, 0), same)
     # roc_curve looks for corners before it prepends the start: the first real cut always stays.
     return dropped & (before > 0)
 
 
-def _nan_if_nan_scored(value: Tensor, ranked: Ranked) -> Tensor:
+def _nan_if_nan_scored(value: Array, ranked: Ranked) -> Array:
     """NaN where a row that counts has a NaN score; the sort puts NaN first."""
-    return value.masked_fill(ranked.score[..., 0].isnan(), torch.nan)
+    xp = namespace(value)
+    return xp.where(xp.isnan(ranked.score[..., 0]), xp.nan, value)
+
+
+def _steps(values: Array) -> Array:
+    """Differences between neighbours along the last axis."""
+    return values[..., 1:] - values[..., :-1]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
+from alignset.evaluate.arrays import Array, namespace, take
 from alignset.evaluate.ranked import (
     RankedMetric,
     area_under_roc,
@@ -31,19 +29,18 @@ class HarmonicMean:
 
     aueoc: RankedMetric = odds_over_threshold
 
-    def __call__(
-        self, prob: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int
-    ) -> Tensor:
+    def __call__(self, prob: Array, y: Array, group: Array, where: Array, n_groups: int) -> Array:
         """Score ``prob`` (..., n, K) against ``y``, ``group``, ``where`` (..., n) -> (...)."""
         ranked = rank(*one_vs_rest(prob, y, group, where), n_groups)
         area = area_under_roc(ranked).mean(-1)
         best = harmonic_mean(area, self.aueoc(ranked).mean(-1))
         filled = ranked.total > 0  # (..., K, 2, G)
-        every_cell = filled.flatten(-3).all(-1)
-        every_class = filled.any(-1).flatten(-2).all(-1)
+        every_cell = filled.all(-1).all(-1).all(-1)
+        every_class = filled.any(-1).all(-1).all(-1)
         likelihood = LogLikelihood()(prob, y, group, where, n_groups)
-        fallback = torch.where(every_class, area, likelihood)
-        return torch.where(every_cell, best, fallback)
+        xp = namespace(prob)
+        fallback = xp.where(every_class, area, likelihood)
+        return xp.where(every_cell, best, fallback)
 
 
 @dataclass(frozen=True)
@@ -53,12 +50,11 @@ class LogLikelihood:
     Finite even for probability 0, which counts as the smallest positive number.
     """
 
-    def __call__(
-        self, prob: Tensor, y: Tensor, group: Tensor, where: Tensor, n_groups: int
-    ) -> Tensor:
+    def __call__(self, prob: Array, y: Array, group: Array, where: Array, n_groups: int) -> Array:
         """Score ``prob`` (..., n, K) against ``y`` and ``where`` (..., n) -> (...)."""
         del group, n_groups
-        label = y.clamp_min(0).unsqueeze(-1).expand(*prob.shape[:-1], 1)
-        log_p = prob.gather(-1, label).squeeze(-1).clamp_min(torch.finfo(prob.dtype).tiny).log()
-        weight = where.to(prob.dtype)
-        return torch.where(weight > 0, log_p * weight, 0).sum(-1) / weight.sum(-1)
+        xp = namespace(prob)
+        label = xp.broadcast_to(y.clip(0)[..., None], (*prob.shape[:-1], 1))
+        log_p = xp.log(take(prob, label)[..., 0].clip(xp.finfo(prob.dtype).tiny))
+        weight = xp.asarray(where, dtype=prob.dtype)
+        return xp.where(weight > 0, log_p * weight, 0).sum(-1) / weight.sum(-1)
