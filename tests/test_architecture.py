@@ -19,15 +19,16 @@ import alignset
 
 ROOT = Path(alignset.__file__).parent
 GRAPH = {
+    "extras": (),
     "labels": (),
     "progress": (),
     "rows": ("labels",),
     "noise": ("rows",),
     "evaluate": ("rows",),
-    "stack": ("rows",),
+    "stack": ("rows", "extras"),
     "methods": ("stack", "evaluate"),
     "engine": ("methods", "progress"),
-    "tables": ("rows", "progress"),
+    "tables": ("rows", "progress", "extras"),
     "review": ("tables", "evaluate"),
     "learners": ("engine",),
     "model": ("learners", "tables"),
@@ -41,7 +42,8 @@ GRAPH = {
 """Folder -> the folders it stands on; what those stand on may be imported too."""
 OUTSIDE = ("_moved", "split", "experiment")
 """Old names, for one release: they forward to wherever a name is now."""
-WITHOUT_TORCH = ("labels", "progress", "rows", "noise", "tables", "data")
+WITHOUT_TORCH = ("labels", "progress", "rows", "noise", "evaluate", "tables", "review", "data")
+"""Folders that never compute with torch; the others take it from ``extras``, loaded late."""
 SHARED_BY_METHODS = ("base", "space")
 NOT_A_METHOD = (*SHARED_BY_METHODS, "__init__", "registry")
 
@@ -165,22 +167,47 @@ def test_the_graph_has_no_cycle_and_names_every_folder():
     assert folders == {*GRAPH, *OUTSIDE}
 
 
+def for_types_only(tree):
+    """The nodes under ``if TYPE_CHECKING``, which never run."""
+    return {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and dotted(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(ast.Module(node.body, []))
+    }
+
+
 def torch_imports(name, source):
-    if layer_of(name) not in WITHOUT_TORCH:
-        return []
-    found = {module.split(".")[0] for module in imports(name, source)}
-    return [f"{name} imports torch"] if "torch" in found else []
+    """Torch by its own name; and, in folders that do not compute with it, torch at all."""
+    tree, outside = parse(source), layer_of(name) in WITHOUT_TORCH
+    unused, found = for_types_only(tree), []
+    for node in ast.walk(tree):
+        late, own = False, []
+        if isinstance(node, ast.Import):
+            own = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            own = [str(node.module)]
+            late = node.module == "alignset.extras" and "torch" in [a.name for a in node.names]
+        itself = any(module.split(".")[0] == "torch" for module in own)
+        if (itself and (outside or id(node) not in unused)) or (late and outside):
+            found.append(f"{name} imports torch")
+    return found
 
 
 @each_module
-def test_the_lower_layers_do_not_know_torch(name, source):
+def test_torch_is_taken_from_one_place_and_only_where_it_computes(name, source):
     assert not torch_imports(name, source)
 
 
-def test_torch_below_the_line_is_caught():
-    offence = "def f():\n    from torch import nn"
-    assert torch_imports("alignset.noise.mine", offence)
-    assert not torch_imports("alignset.stack.mine", offence)
+def test_torch_in_the_wrong_place_is_caught():
+    late, typed = "from alignset.extras import torch", "if TYPE_CHECKING:\n    from torch import nn"
+    for offence in ("import torch", "def f():\n    from torch import nn", "import torch.nn"):
+        assert torch_imports("alignset.noise.mine", offence)
+        assert torch_imports("alignset.stack.mine", offence)
+    for offence in (late, typed):
+        assert torch_imports("alignset.noise.mine", offence)
+        assert not torch_imports("alignset.stack.mine", offence)
+    assert not torch_imports("alignset.stack.mine", "from alignset.stack.kernels import torch")
 
 
 def foreign_code(name, source):
@@ -504,10 +531,17 @@ def test_importing_prints_nothing_starts_nothing_and_loads_no_torch(layers):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_no_folder_loads_torch():
+    """joblib, which some of them import, draws a name for a folder: only torch is looked for."""
+    lines = [*(f"import alignset.{folder}" for folder in GRAPH), "before = random.getstate()"]
+    done = run_fresh("\n".join(lines))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize(
     ("offence", "said"),
     [
-        ("import alignset.stack", "torch was imported"),
+        ("from alignset.extras import torch; torch.zeros", "torch was imported"),
         ("threading.Thread(target=threading.Event().wait, daemon=True).start()", "a thread was"),
         ("random.random()", "generator was touched"),
     ],

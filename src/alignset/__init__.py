@@ -6,13 +6,10 @@ scikit-learn.
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from alignset.extras import in_one_piece
 
 if TYPE_CHECKING:
     from alignset.data import load_adult, load_compas, load_mimic, load_nhanes
@@ -50,30 +47,9 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     for module, names in _HOME.items():
         if name in names.split():
-            with _in_one_piece(f"alignset.{module}"):
+            with in_one_piece():
                 return getattr(import_module(f"alignset.{module}"), name)
     raise AttributeError(f"module 'alignset' has no attribute {name!r}")
-
-
-@contextmanager
-def _in_one_piece(module: str) -> Iterator[None]:
-    """Hold back Ctrl-C until a module is imported: half a torch crashes when it is imported again.
-
-    Only Python's own handler in the main thread is held back.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if module in sys.modules or not main or handler is not signal.default_int_handler:
-        yield
-        return
-    pressed: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if pressed:
-        raise KeyboardInterrupt
 
 
 def __dir__() -> list[str]:

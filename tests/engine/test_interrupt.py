@@ -94,10 +94,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Press())
 try:
     from alignset import NoisyLabelClassifier
+    from alignset.extras import torch
+    torch.zeros(1)
 except KeyboardInterrupt:
     print("interrupted")
 sys.meta_path.pop(0)
 from alignset import NoisyLabelClassifier
+from alignset.extras import torch
+torch.zeros(1)
 print(NoisyLabelClassifier.__name__, signal.getsignal(signal.SIGINT).__name__)
 """
 

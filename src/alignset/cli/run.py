@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from alignset.extras import torch
 from alignset.progress import Progress, progress_bar
 from alignset.study.engines import Dask, Engine, Local
 from alignset.study.run import Outcome, run
@@ -164,13 +165,8 @@ def _keep(experiments: list[Experiment], only: str | None) -> list[Experiment]:
 
 def _check_device(device: str, engine: Engine) -> None:
     """Refuse a GPU that this machine does not have, unless others do the work."""
-    if device == "cuda" and isinstance(engine, Local):
-        from torch import cuda  # only now: it takes a second
-
-        if not cuda.is_available():
-            raise ValueError(
-                "this machine has no CUDA device that torch can use; leave out --device."
-            )
+    if device == "cuda" and isinstance(engine, Local) and not torch.cuda.is_available():
+        raise ValueError("this machine has no CUDA device that torch can use; leave out --device.")
 
 
 def _summary(outcome: Outcome, store: Store, quick: bool) -> str:

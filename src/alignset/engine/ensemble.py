@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from alignset.engine.fits import Fits
+from alignset.extras import torch
 from alignset.rows.features import row_blocks
 
 BLOCK_ROWS = 1 << 16

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from alignset.engine.rows import FactTable, Rows, Sizes
 from alignset.engine.stacked import Weights, map_weights
 from alignset.engine.train import Trained
+from alignset.extras import torch
 from alignset.labels import UNREVIEWED
 from alignset.methods.base import Batch, Method, Nets
 from alignset.rows import Part
 from alignset.stack import Backbone, Net
+from alignset.stack.gradient import without_gradient
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BLOCK_FLOATS = 1 << 24
 """Predict in blocks of rows whose activations stay below this many floats."""
@@ -95,10 +98,10 @@ class Fits:
         """Index of the best config for every problem; the first if several are equal."""
         return np.asarray(self.ranking().argmax(1), dtype=np.int64)
 
-    def nets(self, problem: int, dtype: torch.dtype = torch.float32) -> Nets:
-        """Networks of all configs of one problem, leading axes (1, C)."""
+    def nets(self, problem: int, dtype: torch.dtype | None = None) -> Nets:
+        """Networks of all configs of one problem, leading axes (1, C); float32 by default."""
         shapes = self.method.networks(self.kind.n_features, self.kind.n_classes)
-        own = map_weights(lambda t: t[[problem]].to(dtype), self.weights)
+        own = map_weights(lambda t: t[[problem]].to(dtype or torch.float32), self.weights)
         return Nets(**{n: Net(self.backbone, shape, own[n]) for n, shape in shapes.items()})
 
     def only(self, configs: Sequence[int]) -> Fits:
@@ -119,25 +122,25 @@ class Fits:
         weights = map_weights(pick, self.weights)
         return replace(self, weights=weights, score=pick(self.score), epochs=pick(self.epochs))
 
-    @torch.no_grad()
+    @without_gradient
     def probability(
-        self, X: Any, problem: int = 0, dtype: torch.dtype = torch.float32
+        self, X: Any, problem: int = 0, dtype: torch.dtype | None = None
     ) -> NDArray[np.floating[Any]]:
         """Class probabilities (C, n, K) of one problem's configs for rows X (n, D)."""
         nets = self.nets(problem, dtype)
         blocks = [self.method.predict(nets, b.x)[0] for b in self._blocks(X, dtype)]
         return np.asarray(torch.cat(blocks, dim=1)[:, : X.shape[0]].cpu().numpy())
 
-    @torch.no_grad()
+    @without_gradient
     def confidence(
-        self, X: Any, y_seen: Any, problem: int = 0, dtype: torch.dtype = torch.float32
+        self, X: Any, y_seen: Any, problem: int = 0, dtype: torch.dtype | None = None
     ) -> NDArray[np.floating[Any]]:
         """P(the observed label is right) (C, n) for rows X with class codes ``y_seen``."""
         nets = self.nets(problem, dtype)
         blocks = [self.method.confidence(nets, b)[0] for b in self._blocks(X, dtype, y_seen)]
         return np.asarray(torch.cat(blocks, dim=-1)[:, : X.shape[0]].cpu().numpy())
 
-    def _blocks(self, X: Any, dtype: torch.dtype, y_seen: Any = None) -> Iterator[Batch]:
+    def _blocks(self, X: Any, dtype: torch.dtype | None, y_seen: Any = None) -> Iterator[Batch]:
         kind, n = self.kind, X.shape[0]
         theta = self.method.networks(kind.n_features, kind.n_classes)["theta"]
         floats = (self.backbone.working_set(theta) + kind.n_features) * self.score.shape[1]

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class EagerEpochs:

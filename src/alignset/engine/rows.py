@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
-import torch
-from torch import Tensor
 
+from alignset.extras import torch
 from alignset.labels import UNREVIEWED
 from alignset.methods.base import Batch
 from alignset.rows import Part
 from alignset.stack import Draws
 from alignset.stack.random import mix, stream_key
 from alignset.stack.sparse import Block, SparseRows, take_rows, worth_it
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,10 @@ class Rows:
         multiple: int,
         kind: Sizes,
         device: str,
-        dtype: torch.dtype = torch.float32,
+        dtype: torch.dtype | None = None,
     ) -> Rows:
-        """Pad parts to a common length, a multiple of the number of batches."""
+        """Pad parts to a common length, a multiple of the number of batches, by default float32."""
+        dtype = dtype or torch.float32
         longest = max(1, *(len(p) for p in parts))
         n = -(-longest // multiple) * multiple
 

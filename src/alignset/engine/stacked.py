@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from alignset.engine.rows import FactTable
 from alignset.engine.stopping import State
+from alignset.extras import torch
 from alignset.methods.base import Batch, Facts, Hyper, Nets
 from alignset.stack import Backbone, Grid, Net, NetShape, StackedAdam
+from alignset.stack.gradient import without_gradient
 from alignset.stack.net import Params
 from alignset.stack.sparse import feature_major
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Weights = dict[str, Params]
 """Network name -> parameters with leading axes (Q, C) or (P, C)."""
@@ -80,7 +84,7 @@ class Stacked:
                     known[name] = fresh
                     self._learned.add(name)
 
-    @torch.no_grad()
+    @without_gradient
     def keep(self, improved: Tensor) -> None:
         """Remember the shown weights of replicas for which they are the best so far."""
         if improved.device.type == "cpu" and not bool(improved.any()):
@@ -91,7 +95,7 @@ class Stacked:
                 mask = improved.reshape(*improved.shape, *(1,) * (tensor.dim() - 2))
                 torch.where(mask, shown[name][key], tensor, out=tensor)
 
-    @torch.no_grad()
+    @without_gradient
     def move_average(self, names: tuple[str, ...], decay: float) -> None:
         """Pull the averaged weights of ``names`` towards the current ones."""
         for name in names:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-import torch
-from torch import Tensor
+from alignset.extras import torch
 
-State = dict[str, Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+State: TypeAlias = "dict[str, Tensor]"
 """Per-replica tensors; ``best`` is the score that counts, ``running`` which still train."""
 
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from alignset.engine.graphs import EagerEpochs, GraphedEpochs
 from alignset.engine.rows import FactTable, Rows, Shuffler, Sizes
 from alignset.engine.stacked import Stacked, Weights
 from alignset.engine.stopping import FixedLength, Stopping
+from alignset.extras import torch
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.rows import Part, Problem
 from alignset.stack import Backbone, Grid
+from alignset.stack.gradient import without_gradient
 from alignset.stack.wanted import check_wanted
 from alignset.stack.workspace import workspace
 
-Score = Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Score: TypeAlias = "Callable[[Tensor, Tensor, Tensor, Tensor, int], Tensor]"
 """(prob (..., n, K), y, group, where (..., n), n_groups) -> (...), higher is better."""
 
 Hook = Callable[[Nets, Batch, Hyper], Facts]
@@ -145,7 +149,7 @@ class Training:
         return not settled or stage.per_batch or stage.together
 
     @staticmethod
-    @torch.no_grad()
+    @without_gradient
     def _look(hook: Hook, stack: Stacked, rows: Rows, epoch: Tensor | None = None) -> None:
         everything = rows.everything(stack.problem, stack.facts, epoch)
         stack.learn(hook(stack.nets, everything, stack.h))
@@ -204,7 +208,7 @@ class Training:
             own = {key: _own(next(grads)) for key in stack.params[name]}
             stack.adam[name].step(own)
 
-    @torch.no_grad()
+    @without_gradient
     def _score(self, stage: Stage, stack: Stacked, epoch: Tensor) -> Tensor:
         if stack.validation is None:
             stack.validation = self.validation.everything(stack.problem, FactTable())

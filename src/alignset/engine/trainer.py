@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 
-import torch
-
 from alignset.engine.fits import Fits
 from alignset.engine.stopping import BlockMean, Patience, Stopping
 from alignset.engine.train import Schedule, Score, Trained, Training, sizes_of
 from alignset.evaluate.validation import HarmonicMean
+from alignset.extras import torch
 from alignset.methods.base import Method
 from alignset.progress import Counter, Progress
 from alignset.rows import Problem

@@ -57,10 +57,10 @@ class Ranked:
 RankedMetric = Callable[[Ranked], Array]
 
 
-Number = TypeVar("Number", float, NDArray[np.float64])
+Mean = TypeVar("Mean", float, NDArray[np.float64])
 
 
-def harmonic_mean(a: Number, b: Number) -> Number:
+def harmonic_mean(a: Mean, b: Mean) -> Mean:
     """Harmonic mean of two numbers, or of two arrays, >= 0; 0 if both are 0, NaN if either is NaN.
 
     Examples
@@ -69,7 +69,7 @@ def harmonic_mean(a: Number, b: Number) -> Number:
     0.666...
     """
     total = a + b
-    mean: Number = 2 * a * b / (total + (total == 0))
+    mean: Mean = 2 * a * b / (total + (total == 0))
     return mean
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.soft import expand_soft
+from alignset.extras import torch
 from alignset.fitting.holdout import Holdout, trained_rows
 from alignset.fitting.plain import PLAIN, plain_models
 from alignset.labels import Codes, EncodedLabels

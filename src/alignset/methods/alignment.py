@@ -13,11 +13,16 @@ Step 2 alternates, 2a first, epoch by epoch. Only theta predicts.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 from dataclasses import dataclass, replace
 
-import torch
 from scipy.stats import loguniform
-from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.rows import Problem

@@ -11,18 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
-import torch
 from scipy.stats import loguniform
-from torch import Tensor
 
+from alignset.extras import torch
 from alignset.labels import UNREVIEWED
 from alignset.methods.space import Space, accepts, refusal
 from alignset.rows import Problem
 from alignset.stack import Draws, Net, NetShape, group_sums, mean_rows, softmax
 from alignset.stack.losses import cross_entropy, marginal_cross_entropy
 from alignset.stack.sparse import Block, SparseRows
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def _forget(name: str, value: Tensor) -> None:
@@ -181,7 +183,7 @@ class Nets:
         raise AttributeError(f"this method has no network named {name!r}")
 
 
-Loss = Callable[[Nets, Batch, Hyper], Tensor]
+Loss: TypeAlias = "Callable[[Nets, Batch, Hyper], Tensor]"
 """(nets, batch, hyper) -> (...), one number per replica."""
 
 

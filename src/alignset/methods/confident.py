@@ -12,14 +12,17 @@ import threading
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from alignset.extras import torch
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import Net, NetShape, cross_entropy, softmax
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MIN_NOISE_DIAGONAL = 1e-3
 """Floor of P(y~ = k | y = k), cleanlab's own."""

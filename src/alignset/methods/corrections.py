@@ -9,12 +9,14 @@ Both are added to CE(f(x), y) on A and divided by the number of rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from alignset.extras import torch
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import cross_entropy, log_softmax
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MIN_SINGULAR_VALUE = 0.1
 """T^-1 raises smaller singular values to this one: no loss grows more than tenfold."""

@@ -7,11 +7,16 @@ The second term pulls predictions towards the memory and so weakens the gradient
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 from dataclasses import dataclass
 
-import torch
 from scipy.stats import loguniform, uniform
-from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import cross_entropy, softmax

@@ -9,12 +9,17 @@ Reviewed rows keep cross entropy and are not peers; T_z[y, y~] is counted on the
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 import math
 from dataclasses import dataclass
 
-import torch
 from scipy.stats import loguniform
-from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, loss_known
 from alignset.stack import cross_entropy, group_sums, log_softmax

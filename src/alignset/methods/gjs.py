@@ -8,12 +8,17 @@ One view, which is x itself, is the plain Jensen-Shannon loss. Reviewed rows kee
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 import math
 from dataclasses import dataclass
 
-import torch
 from scipy.stats import uniform
-from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import log_softmax

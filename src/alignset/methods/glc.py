@@ -9,12 +9,14 @@ Stage 2    theta, from scratch, on all rows:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from alignset.extras import torch
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, observed_fit
 from alignset.stack import NetShape, cross_entropy, softmax
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

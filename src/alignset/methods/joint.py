@@ -23,12 +23,17 @@ and a start near the identity can.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 import math
 from dataclasses import dataclass
 
-import torch
 from scipy.stats import loguniform
-from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import NetShape, cross_entropy, log_softmax

@@ -10,12 +10,14 @@ Every step asks of each unreviewed row: had it counted epsilon more, would the l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from alignset.extras import torch
 from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
 from alignset.stack import cross_entropy, softmax
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)

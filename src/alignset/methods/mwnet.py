@@ -9,10 +9,14 @@ with grad l_i taken at theta, grad L_A at theta', and the new Theta in the last 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+from dataclasses import dataclass, replace
 
 from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
 from alignset.stack import NetShape, cross_entropy, softmax

@@ -12,11 +12,16 @@ Reviewed rows keep cross entropy against the true label throughout.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 from dataclasses import dataclass
 
-import torch
 from scipy.stats import loguniform
-from torch import Tensor
 
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, loss_known
 from alignset.stack import NetShape, cross_entropy, softmax

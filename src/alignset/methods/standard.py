@@ -10,12 +10,15 @@ Clean labels is Standard on ``problem.fully_reviewed()``: not a class, so the tr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from scipy.stats import loguniform
-from torch import Tensor
 
 from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step, loss_known
 from alignset.stack import cross_entropy
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def loss_theta(nets: Nets, b: Batch, h: Hyper) -> Tensor:

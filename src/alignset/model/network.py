@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from alignset.engine import Fits
 from alignset.engine.ensemble import Ensemble
 from alignset.engine.rows import Sizes
+from alignset.extras import torch
 from alignset.methods import Method
 from alignset.methods.registry import METHODS
 from alignset.rows.features import Scale

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from alignset.extras import torch
+from alignset.stack.gradient import without_gradient
 from alignset.stack.kernels import on
 from alignset.stack.net import Params
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass
@@ -48,7 +51,7 @@ class StackedAdam:
         state = (self.params, self.first, self.second, self.lr, self.l2)
         self._step = on(self.lr.device).adam(*state)  # not self: a cycle would be freed late
 
-    @torch.no_grad()
+    @without_gradient
     def step(self, grads: Params) -> None:
         """Take one step; ``grads`` is overwritten."""
         assert self.steps is not None

@@ -6,11 +6,14 @@ so that rows stay contiguous.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
+from alignset.extras import torch
 from alignset.stack.kernels import on
 from alignset.stack.kernels.torch import row_loss
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def log_softmax(logits: Tensor) -> Tensor:

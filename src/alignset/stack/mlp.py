@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
+from alignset.extras import torch
+from alignset.stack.gradient import without_gradient
 from alignset.stack.kernels import on
 from alignset.stack.kernels.torch import refuse_second_derivative
 from alignset.stack.net import Backbone, NetShape, Params
 from alignset.stack.random import uniform_like
 from alignset.stack.sparse import Block, feature_major
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -78,21 +81,21 @@ class MLP(Backbone):
         """Return the logits (Q, C, B, K): a view of the feature-major (Q, C, K, B)."""
         del shape  # the parameters say it all
         flat = _ordered(params, len(blocks), self.depth)
-        learning = any(isinstance(t, Tensor) and t.requires_grad for t in (*blocks, *flat))
+        learning = any(isinstance(t, torch.Tensor) and t.requires_grad for t in (*blocks, *flat))
         if learning and torch.is_grad_enabled():
-            out: Tensor = _Logits.apply(self.last_relu, len(blocks), *blocks, *flat)  # type: ignore[no-untyped-call]
+            out: Tensor = _logits().apply(self.last_relu, len(blocks), *blocks, *flat)
         else:
             out, _ = on(flat[0].device).mlp(self.last_relu, blocks, flat, keep=False)
         return out.transpose(-1, -2)
 
-    @torch.no_grad()
+    @without_gradient
     def features(self, shape: NetShape, params: Params, blocks: tuple[Block, ...]) -> Tensor:
         """Return the last hidden layer (Q, C, B, H), without gradient."""
         del shape
         flat = _ordered(params, len(blocks), self.depth)
         return on(flat[0].device).hidden(self.last_relu, blocks, flat)[-1].transpose(-1, -2)
 
-    @torch.no_grad()
+    @without_gradient
     def tangent(
         self, shape: NetShape, params: Params, direction: Params, blocks: tuple[Block, ...]
     ) -> Tensor:
@@ -130,20 +133,26 @@ def _ordered(params: Params, n_blocks: int, depth: int) -> tuple[Tensor, ...]:
     return tuple(params[name] for name in names)
 
 
-class _Logits(torch.autograd.Function):
-    """Both passes of the whole network for autograd, with whichever kernels are in use."""
+@cache
+def _logits() -> Any:
+    """Return the function, defined once torch is there."""
 
-    @staticmethod
-    def forward(ctx: Any, last_relu: bool, n_blocks: int, *tensors: Any) -> Tensor:
-        blocks, flat = tensors[:n_blocks], tensors[n_blocks:]
-        ctx.n_blocks = n_blocks
-        ctx.save_for_backward(*(t for t in tensors if isinstance(t, Tensor)))
-        out, ctx.pull_back = on(flat[0].device).mlp(last_relu, blocks, flat)
-        return out
+    class Logits(torch.autograd.Function):
+        """Both passes of the whole network for autograd, with whichever kernels are in use."""
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        refuse_second_derivative()
-        assert ctx.saved_tensors  # raises if weights were changed in between
-        wanted = ctx.needs_input_grad[2 : 2 + ctx.n_blocks]
-        return None, None, *ctx.pull_back(grads[0], wanted)
+        @staticmethod
+        def forward(ctx: Any, last_relu: bool, n_blocks: int, *tensors: Any) -> Tensor:
+            blocks, flat = tensors[:n_blocks], tensors[n_blocks:]
+            ctx.n_blocks = n_blocks
+            ctx.save_for_backward(*(t for t in tensors if isinstance(t, torch.Tensor)))
+            out, ctx.pull_back = on(flat[0].device).mlp(last_relu, blocks, flat)
+            return out
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+            refuse_second_derivative()
+            assert ctx.saved_tensors  # raises if weights were changed in between
+            wanted = ctx.needs_input_grad[2 : 2 + ctx.n_blocks]
+            return None, None, *ctx.pull_back(grads[0], wanted)
+
+    return Logits

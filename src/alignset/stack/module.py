@@ -6,14 +6,15 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
-import torch
-from torch import Tensor, nn
-from torch.func import functional_call, vmap
-
+from alignset.extras import torch
 from alignset.stack.net import Backbone, NetShape, Params
 from alignset.stack.random import stream_key
 from alignset.stack.sparse import Block, SparseRows
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Module(Backbone):
 
     Examples
     --------
+    >>> from torch import nn
     >>> backbone = Module(lambda d, k: nn.Sequential(nn.Linear(d, 4), nn.Tanh(), nn.Linear(4, k)))
     >>> shape = NetShape((3,), 2)
     >>> params = backbone.init(shape, torch.tensor([0, 1]), "theta")
@@ -58,9 +60,10 @@ class Module(Backbone):
         x = torch.cat([b.expand(*leading, *b.shape[2:]) for b in dense], dim=-1)
 
         def one(p: Params, rows: Tensor) -> Tensor:
-            out: Tensor = functional_call(skeleton, p, (rows,))
+            out: Tensor = torch.func.functional_call(skeleton, p, (rows,))
             return out
 
+        vmap = torch.func.vmap
         if x.shape[1] == 1:
             return vmap(vmap(one, in_dims=(0, None)), in_dims=(0, 0))(params, x[:, 0])
         return vmap(vmap(one))(params, x)
@@ -95,7 +98,7 @@ class Module(Backbone):
         return sum(widths) + shape.outputs
 
 
-Factory = Callable[[int, int], nn.Module]
+Factory: TypeAlias = "Callable[[int, int], nn.Module]"
 
 _BUILDING = threading.Lock()
 """Held while the global generator is borrowed: stacks are built in several threads."""
@@ -116,8 +119,9 @@ def _build(factory: Factory, shape: NetShape, seed: int) -> nn.Module:
     with _BUILDING, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         module = factory(sum(shape.inputs), shape.outputs)
+    kinds = torch.nn.modules
     for part in module.modules():
-        if isinstance(part, nn.modules.dropout._DropoutNd | nn.modules.batchnorm._NormBase):
+        if isinstance(part, kinds.dropout._DropoutNd | kinds.batchnorm._NormBase):
             raise ValueError(
                 f"{type(part).__name__} cannot be stacked: it draws random numbers or keeps "
                 "running statistics; use LayerNorm, or regularise with l2."

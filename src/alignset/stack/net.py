@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-import torch
-from torch import Tensor
-
+from alignset.extras import torch
 from alignset.stack.sparse import Block
 
-Params = dict[str, Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Params: TypeAlias = "dict[str, Tensor]"
 """Parameter name -> tensor of shape (Q, C, ...): Q problem rows, C replicas in each."""
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from alignset.stack.kernels import on
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def mean_rows(values: Tensor, weight: Tensor) -> Tensor:

@@ -8,22 +8,22 @@ times as fast as going through the rows of the batch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from alignset.extras import torch
 from alignset.stack.kernels import on
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DENSE_ABOVE = 0.1
 """Share of non-zeros above which dense products are faster."""
 
 MIN_FEATURES = 256
 """With fewer columns than this, products are dense."""
-
-CPU = torch.device("cpu")
 
 
 def worth_it(matrix: Any) -> bool:
@@ -72,10 +72,10 @@ class SparseRows:
 
 def take_rows(matrix: Any, rows: NDArray[np.int64]) -> Any:
     """Return ``matrix[rows]`` of a CSR matrix, by column (CSC)."""
-    return on(CPU).take_rows(matrix, rows)
+    return on(torch.device("cpu")).take_rows(matrix, rows)
 
 
-Block = Tensor | SparseRows
+Block: TypeAlias = "Tensor | SparseRows"
 """What a network reads: a dense block (Q, 1 or C, B, D) or sparse rows."""
 
 

@@ -12,11 +12,15 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+
+from alignset.extras import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _active = threading.local()
 

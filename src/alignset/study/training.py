@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import torch
 
 from alignset.engine import BlockMean, Fits, FixedLength, Patience, Stopping, Trainer
 from alignset.engine.search import Found, search, trainable
@@ -25,6 +24,7 @@ from alignset.evaluate import (
 )
 from alignset.evaluate.ranked import odds_over_fpr, odds_over_threshold, predictive_values_over_fpr
 from alignset.evaluate.validation import HarmonicMean, LogLikelihood
+from alignset.extras import torch
 from alignset.methods import Method
 from alignset.progress import Counter
 from alignset.rows import Part, Problem

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 import torch
 
+from alignset import extras
 from alignset.stack import kernels
 from alignset.stack.kernels.constants import SLAB
 from alignset.stack.kernels.torch import Torch
@@ -113,7 +114,7 @@ def test_a_product_asks_for_no_dense_copy_of_x(monkeypatch):
         sizes.append(made.numel())
         return made
 
-    monkeypatch.setattr(torch, "empty", counted)
+    monkeypatch.setattr(extras.torch, "empty", counted)
     n_rows, n_columns = 300, 2000
     rows = SparseRows([scipy.sparse.random(n_rows, n_columns, 0.02, "csc", np.float32)], CPU)
     rows.add_product(feature_major(torch.zeros(1, 1, 4, n_columns)), torch.zeros(1, 1, 4, n_rows))

@@ -14,27 +14,29 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, device
 
-from alignset.stack.kernels import build, triton
+from alignset.extras import torch as torch_itself
+from alignset.stack.kernels import build
 from alignset.stack.kernels.c import C
 from alignset.stack.kernels.torch import Torch
 
 if TYPE_CHECKING:
+    from torch import Tensor, device
+
     from alignset.stack.sparse import Block
 
 __all__ = ["Kernels", "on", "wait_for_c", "which"]
 
-Tensors = Sequence[Tensor]
-Weights = dict[str, Tensor]
+Tensors: TypeAlias = "Sequence[Tensor]"
+Weights: TypeAlias = "dict[str, Tensor]"
 Blocks = Sequence["Block"]
-AdamStep = Callable[[Weights, Tensor], None]
+AdamStep: TypeAlias = "Callable[[Weights, Tensor], None]"
 """Takes gradients, which it overwrites, and the number of the step."""
-PullBack = Callable[[Tensor, tuple[bool, ...]], tuple[Tensor | None, ...]]
+PullBack: TypeAlias = "Callable[[Tensor, tuple[bool, ...]], tuple[Tensor | None, ...]]"
 """Takes the logits' gradient and which blocks need one; returns one per block and weight."""
 
 _log = logging.getLogger("alignset")
@@ -81,22 +83,27 @@ class Kernels(Protocol):
         """Return ``matrix[rows]`` of a CSR matrix, by column (CSC)."""
 
 
-_TORCH, _TRITON = Torch(), triton.Triton()
+_TORCH = Torch()
 
 
 def on(where: device) -> Kernels:
     """Return the kernels for tensors on this device."""
-    if where.type == "cuda" and triton.AVAILABLE:
-        return _TRITON
     if where.type != "cpu":
-        return _TORCH
+        return _on_gpu() if where.type == "cuda" else _TORCH
     with _deciding:  # stacks are trained in several threads
         return _decided()
 
 
+def _on_gpu() -> Kernels:
+    """Return the kernels in Triton if it is there; it is imported only if there is a GPU."""
+    from alignset.stack.kernels import triton
+
+    return triton.KERNELS if triton.AVAILABLE else _TORCH
+
+
 def which(where: str = "cpu") -> str:
     """Say which kernels compute on a device: "c", "triton" or "torch"."""
-    return type(on(device(where))).__name__.lower()
+    return type(on(torch_itself.device(where))).__name__.lower()
 
 
 def wait_for_c() -> None:

@@ -7,16 +7,15 @@ separately, so its bits do not depend on what it is stacked with.
 from __future__ import annotations
 
 import ctypes
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from alignset.extras import torch
 from alignset.stack.kernels import constants
 from alignset.stack.kernels.build import verified
 from alignset.stack.kernels.constants import BETA_1, BETA_2, EPS, PIECES, ROWS, SLAB
@@ -25,6 +24,8 @@ from alignset.stack.threads import alone, share
 from alignset.stack.workspace import borrow
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from alignset.stack.kernels import AdamStep, Blocks, PullBack, Tensors, Weights
 
 PANEL = 500
@@ -80,7 +81,7 @@ class C(Torch):
     def _packed(self, s: _Stack, blocks: Blocks) -> Tensor:
         x, first = borrow(s.q, s.c if s.own_x else 1, s.n_blocks, s.d, ROWS), 0
         for block in blocks:
-            assert isinstance(block, Tensor)
+            assert isinstance(block, torch.Tensor)
             of_problem, of_replica, *rest = block.stride()
             step = (of_problem, of_replica if block.shape[1] > 1 else 0, *rest)
             self.call("pack_inputs", s, block, step, block.shape[-1], first, x)
@@ -122,7 +123,7 @@ class C(Torch):
     def weighted_sums(self, values: Tensor, weight: Tensor) -> Tensor:
         if not _rowwise(values, weight, (3, 4)):
             return super().weighted_sums(values, weight)
-        out: Tensor = _WeightedSums.apply(self.call, values, weight)  # type: ignore[no-untyped-call]
+        out: Tensor = _weighted_sums().apply(self.call, values, weight)
         return out
 
     def adam(
@@ -225,27 +226,33 @@ class _Stack(NamedTuple):
         ]
 
 
-class _WeightedSums(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, call: Any, values: Tensor, weight: Tensor) -> Tensor:
-        values, weight = values.contiguous(), weight.contiguous()
-        out = values.new_empty(*values.shape[:2], weight.shape[2])
-        ctx.save_for_backward(weight)
-        ctx.call, ctx.sizes = call, (*_sizes(values, weight), *weight.shape[2:])
-        call("weighted_sums", values, weight, *ctx.sizes, out)
-        return out
+@cache
+def _weighted_sums() -> Any:
+    """Return the function, defined once torch is there."""
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
-        refuse_second_derivative()
-        (weight,), grad = ctx.saved_tensors, grads[0].contiguous()
-        out = grad.new_empty(*grad.shape[:2], weight.shape[-1])
-        ctx.call("weighted_sums_gradient", grad, weight, *ctx.sizes, out)
-        return None, out, None
+    class WeightedSums(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, call: Any, values: Tensor, weight: Tensor) -> Tensor:
+            values, weight = values.contiguous(), weight.contiguous()
+            out = values.new_empty(*values.shape[:2], weight.shape[2])
+            ctx.save_for_backward(weight)
+            ctx.call, ctx.sizes = call, (*_sizes(values, weight), *weight.shape[2:])
+            call("weighted_sums", values, weight, *ctx.sizes, out)
+            return out
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
+            refuse_second_derivative()
+            (weight,), grad = ctx.saved_tensors, grads[0].contiguous()
+            out = grad.new_empty(*grad.shape[:2], weight.shape[-1])
+            ctx.call("weighted_sums_gradient", grad, weight, *ctx.sizes, out)
+            return None, out, None
+
+    return WeightedSums
 
 
 def _for_c(value: Any) -> Any:
-    if isinstance(value, Tensor):
+    if isinstance(value, torch.Tensor):
         return ctypes.c_void_p(value.data_ptr())
     if isinstance(value, int):
         return ctypes.c_int64(value)
@@ -259,7 +266,9 @@ def _for_c(value: Any) -> Any:
 
 
 def _fits(*tensors: Any) -> bool:
-    return all(isinstance(t, Tensor) and t.is_cpu and t.dtype is torch.float32 for t in tensors)
+    return all(
+        isinstance(t, torch.Tensor) and t.is_cpu and t.dtype is torch.float32 for t in tensors
+    )
 
 
 def _can_run(blocks: Blocks, flat: Tensors) -> bool:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import softplus
 
+from alignset.extras import torch
 from alignset.stack.kernels import constants
 from alignset.stack.kernels.constants import BETA_1, BETA_2, EPS, PIECES
 from alignset.stack.threads import alone, share
 from alignset.stack.workspace import borrow
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from alignset.stack.kernels import AdamStep, Blocks, PullBack, Tensors, Weights
 
 MIN_WORK = 1 << 26
@@ -76,12 +77,12 @@ class Torch:
         def loss_and_slope(z: Tensor, sign: Tensor) -> tuple[Tensor, Tensor]:
             margin = (z[..., 1, :] - z[..., 0, :]).mul_(sign)
             slope = torch.sigmoid(margin).mul_(sign)
-            return softplus(margin), torch.stack([-slope, slope], -2)
+            return torch.nn.functional.softplus(margin), torch.stack([-slope, slope], -2)
 
         return row_loss(loss_and_slope, z, sign)
 
     def logit_loss(self, z: Tensor, target: Tensor) -> Tensor:
-        return softplus(z) - z * target
+        return torch.nn.functional.softplus(z) - z * target
 
     def weighted_sums(self, values: Tensor, weight: Tensor) -> Tensor:
         return (values.unsqueeze(-2) @ weight.mT).squeeze(-2)
@@ -123,7 +124,7 @@ class Torch:
 def add_products(weights: Tensors, blocks: Blocks, out: Tensor, bias: Tensor | None = None) -> None:
     """W x + b into ``out`` (Q, C, H, B), in one wide product if all replicas share x."""
     for i, (weight, block) in enumerate(zip(weights, blocks, strict=True)):
-        if not isinstance(block, Tensor):
+        if not isinstance(block, torch.Tensor):
             if i == 0 and bias is not None:
                 out.copy_(bias.expand_as(out))
             block.add_product(weight, out)
@@ -175,7 +176,7 @@ def bmm(a: Tensor, b: Tensor, out: Tensor | None = None, bias: Tensor | None = N
 
 def _weight_grad(g: Tensor, weight: Tensor, block: Any) -> Any:
     """Return g x, computed as (x^T g^T)^T, whose long axis suits the product when D is small."""
-    if not isinstance(block, Tensor):
+    if not isinstance(block, torch.Tensor):
         return block.weight_gradient(g)
     lead, x = _laid_out(block, g.shape)
     return bmm(x.mT, g.reshape(*lead, -1).mT).mT.reshape(weight.shape)
@@ -199,24 +200,30 @@ def refuse_second_derivative() -> None:
 
 def row_loss(loss_and_slope: Any, z: Tensor, shared: Tensor) -> Tensor:
     """Differentiate a loss per row, using the slope that comes with it."""
-    loss: Tensor = _RowLoss.apply(loss_and_slope, z, shared)  # type: ignore[no-untyped-call]
+    loss: Tensor = _row_loss().apply(loss_and_slope, z, shared)
     return loss
 
 
-class _RowLoss(torch.autograd.Function):
-    """A loss with its slope, that of one logit, (..., B), or of every class, (..., K, B)."""
+@cache
+def _row_loss() -> Any:
+    """Return the function, defined once torch is there."""
 
-    @staticmethod
-    def forward(ctx: Any, loss_and_slope: Any, z: Tensor, shared: Tensor) -> Any:
-        loss, slope = loss_and_slope(z, shared)
-        ctx.save_for_backward(slope)
-        return loss
+    class RowLoss(torch.autograd.Function):
+        """A loss with its slope, that of one logit, (..., B), or of every class, (..., K, B)."""
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
-        refuse_second_derivative()
-        (slope,), (grad,) = ctx.saved_tensors, grads
-        return None, slope * (grad.unsqueeze(-2) if slope.dim() > grad.dim() else grad), None
+        @staticmethod
+        def forward(ctx: Any, loss_and_slope: Any, z: Tensor, shared: Tensor) -> Any:
+            loss, slope = loss_and_slope(z, shared)
+            ctx.save_for_backward(slope)
+            return loss
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None]:
+            refuse_second_derivative()
+            (slope,), (grad,) = ctx.saved_tensors, grads
+            return None, slope * (grad.unsqueeze(-2) if slope.dim() > grad.dim() else grad), None
+
+    return RowLoss
 
 
 def _pieces(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
+from alignset.extras import torch
 from alignset.stack.kernels.constants import BETA_1, BETA_2, EPS
 from alignset.stack.kernels.torch import Torch, add_products
 
@@ -22,6 +20,8 @@ except ImportError:  # a CPU build of torch, or Windows
     triton = None
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from alignset.stack.kernels import Blocks, Tensors
 
 BLOCK, AVAILABLE = 1024, triton is not None
@@ -33,7 +33,7 @@ class Triton(Torch):
     def linear(
         self, weights: Tensors, bias: Tensor, blocks: Blocks, out: Tensor, relu: bool
     ) -> Tensor:
-        if not (_fits(out, bias) and isinstance(blocks[0], Tensor)):
+        if not (_fits(out, bias) and isinstance(blocks[0], torch.Tensor)):
             return super().linear(weights, bias, blocks, out, relu)
         add_products(weights, blocks, out)
         grid = (triton.cdiv(out.numel(), BLOCK),)
@@ -48,6 +48,9 @@ class Triton(Torch):
         numbers = (n, n // rate.numel(), BETA_1, BETA_2, EPS, BLOCK)
         grid = (triton.cdiv(n, BLOCK),)
         _adam_kernel[grid](*state, rate.contiguous(), l2.contiguous(), root, *numbers)
+
+
+KERNELS = Triton()
 
 
 def _fits(*tensors: Tensor) -> bool:
