@@ -28,7 +28,10 @@ def test_a_download_says_what_it_needs(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "requests", None)
     with pytest.raises(ImportError) as error:
         cache.get("toy")
-    assert str(error.value) == "downloading data needs requests; run `pip install requests`."
+    assert str(error.value) == (
+        "downloading data needs requests, which is not installed; run "
+        '`pip install "alignset[data]"`.'
+    )
 
 
 def test_a_growing_file_that_is_already_too_long_is_begun_again(tmp_path):

@@ -483,7 +483,8 @@ def test_without_skops_an_own_classifier_is_neither_saved_nor_loaded(tmp_path, m
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         clf.save(tmp_path / "m")
     assert str(caught.value) == (
-        "saving a blend with LogisticRegression needs skops; run `pip install 'alignset[skops]'`."
+        "saving a blend with LogisticRegression needs skops, which is not installed; run "
+        '`pip install "alignset[skops]"`.'
     )
     assert not list(tmp_path.iterdir())
     monkeypatch.undo()
@@ -491,4 +492,6 @@ def test_without_skops_an_own_classifier_is_neither_saved_nor_loaded(tmp_path, m
     clf.save(tmp_path / "m")
     monkeypatch.setitem(sys.modules, "skops", None)
     monkeypatch.setitem(sys.modules, "skops.io", None)
-    assert "that is not part of alignset needs skops; run `pip install" in refused(tmp_path / "m")
+    assert "that is not part of alignset needs skops, which is not installed; run" in refused(
+        tmp_path / "m"
+    )

@@ -334,7 +334,10 @@ def test_pyarrow_is_asked_for_by_name(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     FRAME.to_parquet(path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ValueError, match="needs pyarrow; run `pip install 'alignset\\[parquet\\]'"):
+    with pytest.raises(
+        ValueError,
+        match='needs pyarrow, which is not installed; run `pip install "alignset\\[parquet\\]"`',
+    ):
         read_table(path)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from alignset.data.sources import DataSource, File
+from alignset.extras import need
 from alignset.progress import Progress
 
 TIMEOUT = (3.0, 10.0)
@@ -33,12 +34,8 @@ class DownloadError(OSError):
 
 def needed(package: str) -> Any:
     """Import a package that is needed only for downloads."""
-    try:
-        return import_module(package)
-    except ImportError:
-        raise ImportError(
-            f"downloading data needs {package}; run `pip install {package}`."
-        ) from None
+    need("downloading data", package)
+    return import_module(package)
 
 
 def describe_mismatch(content: bytes, expected: File) -> str:

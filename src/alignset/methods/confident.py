@@ -11,13 +11,12 @@ from __future__ import annotations
 import threading
 import warnings
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alignset.extras import torch
+from alignset.extras import need, torch
 from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
 from alignset.stack import Net, NetShape, cross_entropy, softmax
 
@@ -67,11 +66,7 @@ class ConfidentLearning(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if find_spec("cleanlab") is None:
-            raise ImportError(
-                "ConfidentLearning needs cleanlab, which is not installed; "
-                "run `pip install alignset[label]`."
-            )
+        need("ConfidentLearning", "cleanlab")
 
     def networks(self, n_features: int, n_classes: int) -> dict[str, NetShape]:
         """Theta, and one network per fold."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from alignset.extras import need
 from alignset.model.fitted import Model
 from alignset.model.onnx_graph import Graph
 from alignset.model.onnx_models import add_probability
@@ -52,11 +53,7 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
 
 def check_onnx(path: Path, *, overwrite: bool) -> None:
     """Refuse a file that cannot be written, or a missing package, before any work is done."""
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401
-    except ImportError:
-        raise ValueError("exporting needs onnx; run `pip install 'alignset[onnx]'`.") from None
+    need("exporting a model", "onnx", "onnxruntime")
     if path.suffix != ".onnx":
         raise ValueError(f"{path.name} is not the name of an ONNX file; it must end in .onnx.")
     check_new_file(path, overwrite=overwrite)

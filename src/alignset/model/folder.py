@@ -20,6 +20,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from alignset.evaluate import ThresholdChoice
+from alignset.extras import MissingExtraError, installed
 from alignset.learners.recalibration import GroupCalibration
 from alignset.model.blend import BlendModel
 from alignset.model.evaluation import Evaluation
@@ -98,8 +99,12 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
         model = _build(manifest, contents, trusted)
         check_vectors(model, _parse(contents[VECTORS], VECTORS))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        ours = type(error) is ValueError
-        reason = str(error) if ours else f"{MANIFEST} is not what alignset writes ({error!r})"
+        ours = type(error) in (ValueError, MissingExtraError)
+        reason = (
+            str(error).rstrip(".")
+            if ours
+            else f"{MANIFEST} is not what alignset writes ({error!r})"
+        )
         raise ValueError(f"{place} cannot be loaded: {reason}.") from None
     return model
 
@@ -304,7 +309,9 @@ def _labels_from_data(data: Any) -> NDArray[Any]:
 
 
 def _versions() -> dict[str, str]:
-    names = ("alignset", "torch", "numpy", "pandas", "scikit-learn", "safetensors")
+    names = ["alignset", "numpy", "pandas", "scikit-learn", "safetensors"]
+    if installed("torch"):
+        names.append("torch")
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 

@@ -11,6 +11,8 @@ import zipfile
 from collections.abc import Sequence
 from typing import Any
 
+from alignset.extras import need
+
 ESTIMATORS = "estimators.skops"
 """The file of a folder that they are in."""
 
@@ -61,8 +63,7 @@ def _check_stored(content: bytes) -> None:
 
 
 def _skops(what: str) -> Any:
-    try:
-        import skops.io
-    except ImportError:
-        raise ValueError(f"{what} needs skops; run `pip install 'alignset[skops]'`.") from None
+    need(what, "skops")
+    import skops.io
+
     return skops.io

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from alignset.extras import need
+
 if TYPE_CHECKING:
     from alignset.study.cells import expand
     from alignset.study.claims import Claim, Verdict
@@ -33,6 +35,8 @@ _HOME = {
     "spec": "Experiment load_experiment load_experiments",
 }  # fmt: skip
 """Module -> its public names; run is ``run.run``."""
+
+need("a study", "msgspec")
 
 
 def __getattr__(name: str) -> Any:

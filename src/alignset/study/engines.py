@@ -15,6 +15,7 @@ from typing import Any
 
 from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
+from alignset.extras import need
 from alignset.progress import Counter
 from alignset.study.cells import Cohort
 from alignset.study.records import Record
@@ -132,12 +133,8 @@ class Dask(Engine):
             yield from _through_joblib(cohorts, device, counter)
 
     def _connect(self) -> Any:
-        try:
-            dask = import_module("distributed")
-        except ImportError:
-            raise ValueError(
-                "the Dask engine needs the package distributed; install alignset[dask]."
-            ) from None
+        need("the Dask engine", "distributed")
+        dask = import_module("distributed")
         how = {}
         if self.ca_file is not None:
             how["security"] = dask.Security(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from alignset.extras import need
 from alignset.tables.dialect import NA_WORDS, Tell
 from alignset.tables.scan import BLOCK, MAX_RATIO, MAX_UNPACKED
 
@@ -28,12 +29,7 @@ MAX_DIGITS = 15
 
 def need_openpyxl(path: Path) -> None:
     """Refuse an Excel file where openpyxl is not installed."""
-    try:
-        import openpyxl  # type: ignore[import-untyped] # noqa: F401
-    except ImportError:
-        raise ValueError(
-            f"{path.name} needs openpyxl; run `pip install 'alignset[excel]'`, or save it as CSV."
-        ) from None
+    need(path.name, "openpyxl", otherwise=", or save it as CSV")
 
 
 def read_sheet(
@@ -46,7 +42,7 @@ def read_sheet(
     """
     need_openpyxl(path)
     _check_workbook(path)
-    import openpyxl
+    import openpyxl  # type: ignore[import-untyped]
 
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)

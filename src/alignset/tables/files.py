@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from alignset.extras import need
 from alignset.tables.atomic import new_file
 from alignset.tables.delimited import find_layout, read_delimited
 from alignset.tables.dialect import FOUND_OUT, Dialect, Tell, warn
@@ -316,17 +317,12 @@ def _read_excel(
 
 
 def _need_pyarrow(path: Path) -> None:
-    try:
-        import pyarrow  # type: ignore[import-untyped] # noqa: F401
-    except ImportError:
-        raise ValueError(
-            f"{path.name} needs pyarrow; run `pip install 'alignset[parquet]'`, or use CSV."
-        ) from None
+    need(path.name, "pyarrow", otherwise=", or use CSV")
 
 
 def _read_arrow(path: Path, columns: list[str] | None) -> pd.DataFrame:
     _need_pyarrow(path)
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.parquet  # type: ignore[import-untyped]
 
     try:
