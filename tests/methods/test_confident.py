@@ -124,7 +124,7 @@ def test_rows_are_kept_per_replica():
 
 def test_without_cleanlab_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(confident, "find_spec", lambda _: None)
-    with pytest.raises(ImportError, match=r"run `pip install alignset\[label\]`"):
+    with pytest.raises(ImportError, match=r'run `pip install "alignset\[label\]"`'):
         ConfidentLearning()
     monkeypatch.undo()
     with pytest.raises(ValueError, match="folds must be 2 or more, got 1"):

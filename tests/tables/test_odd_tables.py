@@ -78,7 +78,7 @@ def test_openpyxl_is_asked_for_by_name(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     (tmp_path / "t.xlsx").write_bytes(b"x")
     for act in (lambda p: read_table(p), lambda p: write_table(pd.DataFrame({"a": [1]}), p)):
-        with pytest.raises(ValueError, match=r"pip install 'alignset\[excel\]'|exists"):
+        with pytest.raises(ValueError, match=r'pip install "alignset\[excel\]"|exists'):
             act(tmp_path / "t.xlsx")
 
 

@@ -29,7 +29,7 @@ from alignset.estimator.inputs import (
 )
 from alignset.estimator.learn import ToLearn, learn_blend, learn_method
 from alignset.estimator.rates import noise_rates_of
-from alignset.estimator.resolve import resolve
+from alignset.estimator.resolve import check_installed, resolve
 from alignset.estimator.soft import expand_soft, read_truth
 from alignset.estimator.warn import warn_of_gaps
 from alignset.labels import EncodedLabels, encode_groups, encode_labels
@@ -110,7 +110,8 @@ class NoisyLabelClassifier(
         the other rows, ``1 - label_confidence``, is not mixed in.
     candidates_ : Candidates or None
         Of a blend: labels, learner, weight, log loss and AUROC of every candidate on reviewed rows
-        it did not see; ``.frame`` is a DataFrame, and :meth:`explain` says it in two sentences.
+        it did not see; ``.frame`` is a DataFrame, :meth:`explain` says it in two sentences, and
+        ``.left_out`` says if networks were left out, for want of torch.
     method_ : Method or Blend
         What was trained; a method with the hyperparameters of the best config.
     search_results_ : dict
@@ -294,6 +295,7 @@ class NoisyLabelClassifier(
     ) -> NoisyLabelClassifier:
         """Merge equal rows and learn; set the fitted attributes at the very end."""
         asked, seed = resolve(self.method, self.estimator), _seed(self.random_state)
+        check_installed(asked)
         if scipy.sparse.issparse(rows.X):
             rows = replace(rows, X=_canonical(rows.X))
         used, group = np.unique(rows.group, return_inverse=True)

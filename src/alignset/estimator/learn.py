@@ -86,7 +86,9 @@ def learn_blend(
     how = given.division.weighted_by(rows)
     blend_folds = clf.folds or blend.folds
     network = None
-    if blend.network is not None and _can_train(blend.network, rows, blend_folds):
+    can_train = blend.network is not None and _can_train(blend.network, rows, blend_folds)
+    left_out = blend.left_out if can_train else ""
+    if blend.network is not None and can_train and not left_out:
         network = NetworkSearch(
             blend.network,
             configs_of(clf, blend.network, seed),
@@ -99,7 +101,8 @@ def learn_blend(
     )  # fmt: skip
     warn_of_review(fitted.review, given.classes)
     again = calibrate_blend(fitted, given.sizes, seed)
-    return Learned(fitted.model, blend, {}, Candidates(fitted.model.candidates), again)
+    candidates = Candidates(fitted.model.candidates, left_out)
+    return Learned(fitted.model, blend, {}, candidates, again)
 
 
 def _can_train(method: Method, rows: Part, folds: int) -> bool:

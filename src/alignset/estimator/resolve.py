@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any
 
+from alignset.extras import need
 from alignset.learners import LEARNERS, STRATEGIES, Blend, Learner, Strategy
 from alignset.learners.foreign import Foreign
 from alignset.methods import Method
@@ -45,6 +46,16 @@ def resolve(method: Any, estimator: Any = None) -> Blend | Method:
         "method must be a Blend, a Method such as JointAlignment(), a label strategy, a learner, "
         f"or one of their names, got {method!r}."
     )
+
+
+def check_installed(asked: Blend | Method) -> None:
+    """Refuse a network that was asked for where torch is not installed.
+
+    A blend that was not told which network to use does without.
+    """
+    network = asked.network if isinstance(asked, Blend) else asked
+    if network is not None and (network is asked or network != Blend().network):
+        need(f"{network.title}, a network,", "torch")
 
 
 def _with_estimator(method: Any, estimator: Any) -> Blend:

@@ -15,6 +15,7 @@ import pandas as pd
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import predictor_of
 from alignset.estimator.names import name_of, needs_unreviewed
+from alignset.estimator.resolve import check_installed, resolve
 from alignset.evaluate.imputed import TruthDraws
 from alignset.evaluate.noise_rate import ReviewDesign
 from alignset.fitting.advice import Advice, advise, gather_evidence
@@ -142,7 +143,10 @@ def fit_name(name: str) -> str:
     >>> fit_name("Auto"), fit_name("Observed linear")
     ('auto', 'observed_linear')
     """
-    return AUTO if name.strip().lower() == AUTO else name_of(name)
+    if name.strip().lower() == AUTO:
+        return AUTO
+    check_installed(resolve(name))
+    return name_of(name)
 
 
 def _advise(
@@ -201,6 +205,7 @@ def _fit_quietly(
     said = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     if asked == AUTO and method != BLEND:
         clf.recalibration_ = None  # plain models were judged, and chosen, without it
+        said += filter(None, [Blend().left_out])
     if clf.recalibration_ is not None:
         said += clf.recalibration_.told(clf.groups_.tolist())
     return clf, said

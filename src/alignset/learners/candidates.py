@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from alignset.extras import how_to_add, installed
 from alignset.learners.base import Learner
 from alignset.learners.linear import Linear
 from alignset.learners.strategies.base import Strategy
@@ -60,7 +61,8 @@ class Blend:
     learners : sequence of str or Learner, default ("linear", "trees")
         Names of learners, or learners of your own.
     network : Method, optional
-        A network to blend in; ``JointAlignment()`` by default, None for no network.
+        A network to blend in; ``JointAlignment()`` by default, None for no network. It needs
+        torch; the one by default is left out where that is not installed, as ``left_out`` says.
     folds : int, default 5
         Folds that the reviewed rows are dealt into.
 
@@ -88,6 +90,14 @@ class Blend:
                 raise ValueError(f"{what} must be among {', '.join(known)}, got {odd[0]!r}.")
         if self.folds < 2:
             raise ValueError(f"folds must be at least 2, got {self.folds}.")
+
+    @property
+    def left_out(self) -> str:
+        """What is left out because it is not installed, and how to add it; "" if nothing is."""
+        if self.network is None or installed("torch"):
+            return ""
+        how = how_to_add("torch")
+        return f"Networks were left out, because torch is not installed; run {how} to add them."
 
     def candidates(self) -> list[Candidate]:
         """Return every strategy with every learner."""

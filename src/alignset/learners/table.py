@@ -26,10 +26,12 @@ class Candidates(Sequence[CandidateScore]):
     """How each candidate did on reviewed rows it did not see; the blend itself comes last.
 
     ``.frame`` is the same as a pandas DataFrame, and :meth:`explain` says it in two sentences.
+    ``.left_out`` says which kind of candidate is missing because of what is not installed, or "".
     """
 
-    def __init__(self, rows: Sequence[CandidateScore]) -> None:
+    def __init__(self, rows: Sequence[CandidateScore], left_out: str = "") -> None:
         self._rows = tuple(rows)
+        self.left_out = left_out
 
     def __getitem__(self, at: Any) -> Any:
         return self._rows[at]
@@ -68,16 +70,18 @@ class Candidates(Sequence[CandidateScore]):
             f"{percent(learners[first])} is on {first} models;{adds} the best candidate alone is "
             f"{best.labels} {best.learner} (log loss {best.log_loss:.3f}, AUROC {best.auroc:.3f}), "
             f"the blend has {blend.log_loss:.3f} and {blend.auroc:.3f}."
+            f"{self.left_out and ' ' + self.left_out}"
         )
 
     def __repr__(self) -> str:
         head = ("labels", "learner", "weight", "log loss", "AUROC (95 %)")
         lines = [head, *(_cells(row) for row in self._rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        return "\n".join(
+        shown = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
-        )
+        ]
+        return "\n".join([*shown, self.left_out] if self.left_out else shown)
 
     def _repr_html_(self) -> str:
         names = [name for name in COLUMNS.values() if name not in ("from", "to")]
@@ -86,7 +90,8 @@ class Candidates(Sequence[CandidateScore]):
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _cells(row)) + "</tr>"
             for row in self._rows
         )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        note = f"<p>{escape(self.left_out)}</p>" if self.left_out else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
 def _cells(row: CandidateScore) -> tuple[str, ...]:

@@ -100,12 +100,8 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
         check_vectors(model, _parse(contents[VECTORS], VECTORS))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         ours = type(error) in (ValueError, MissingExtraError)
-        reason = (
-            str(error).rstrip(".")
-            if ours
-            else f"{MANIFEST} is not what alignset writes ({error!r})"
-        )
-        raise ValueError(f"{place} cannot be loaded: {reason}.") from None
+        reason = str(error) if ours else f"{MANIFEST} is not what alignset writes ({error!r})"
+        raise ValueError(f"{place} cannot be loaded: {reason.rstrip('.')}.") from None
     return model
 
 
