@@ -42,7 +42,10 @@ class MissingExtraError(ImportError, ValueError):
 
 def installed(package: str) -> bool:
     """Tell whether a package can be imported, without importing it."""
-    return find_spec(package) is not None
+    try:
+        return find_spec(package) is not None
+    except ImportError:  # whoever finds modules refuses to find this one
+        return False
 
 
 def how_to_add(package: str) -> str:

@@ -1,3 +1,4 @@
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import batches
@@ -8,7 +9,7 @@ from problems import make_problem
 from recovery import whole_batch, with_facts
 
 from alignset.engine import Trainer
-from alignset.methods import ConfidentLearning, confident
+from alignset.methods import ConfidentLearning
 from alignset.methods.confident import loss_kept, weigh
 from alignset.stack import cross_entropy
 
@@ -123,7 +124,7 @@ def test_rows_are_kept_per_replica():
 
 
 def test_without_cleanlab_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(confident, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "cleanlab", None)
     with pytest.raises(ImportError, match=r'run `pip install "alignset\[label\]"`'):
         ConfidentLearning()
     monkeypatch.undo()

@@ -7,6 +7,7 @@ import pandas as pd
 
 from alignset.cli import review_options as ask
 from alignset.estimator.names import listed
+from alignset.extras import how_to_add, installed
 from alignset.methods.registry import METHODS, describe
 
 
@@ -36,3 +37,6 @@ def command(as_json: bool) -> None:
         ask.print_grid(titled, dict(zip(columns, columns, strict=True)))
         if frame is parts:
             click.echo()
+    if not installed("torch"):
+        how = how_to_add("torch")
+        click.echo(f"note: the second list trains networks, which need torch; run {how} to add it.")

@@ -99,9 +99,13 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
         model = _build(manifest, contents, trusted)
         check_vectors(model, _parse(contents[VECTORS], VECTORS))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        ours = type(error) in (ValueError, MissingExtraError)
-        reason = str(error) if ours else f"{MANIFEST} is not what alignset writes ({error!r})"
-        raise ValueError(f"{place} cannot be loaded: {reason.rstrip('.')}.") from None
+        kind = MissingExtraError if isinstance(error, MissingExtraError) else ValueError
+        reason = (
+            str(error)
+            if type(error) is kind
+            else f"{MANIFEST} is not what alignset writes ({error!r})"
+        )
+        raise kind(f"{place} cannot be loaded: {reason.rstrip('.')}.") from None
     return model
 
 
