@@ -261,6 +261,40 @@ def test_a_method_that_knows_another_is_caught():
     assert not neighbouring_methods("alignset.methods.mine", fine)
 
 
+def typed_names_that_run(name, source):
+    """Names imported for types alone, used where they would have to be there."""
+    tree = parse(source)
+    unused, hints, local = for_types_only(tree), set(), set()
+    names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            into = names.setdefault if id(node) in unused else lambda key, _: local.add(key)
+            for alias in node.names:
+                into(alias.asname or alias.name, node)
+        for hint in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            hints |= {id(inner) for inner in ast.walk(hint)} if hint else set()
+    return [
+        f"{name} line {node.lineno} uses {node.id}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id in names and node.id not in local
+        if id(node) not in hints
+    ]
+
+
+@each_module
+def test_a_name_for_types_is_not_used_when_code_runs(name, source):
+    assert not typed_names_that_run(name, source)
+
+
+def test_a_name_for_types_that_runs_is_caught():
+    start = "if TYPE_CHECKING:\n    from torch import Tensor\n"
+    assert typed_names_that_run("m", start + "def f():\n    return Tensor.clone")
+    assert not typed_names_that_run("m", start + "def f(x: Tensor) -> list[Tensor]: ...")
+    assert not typed_names_that_run(
+        "m", start + "def f():\n    from torch import Tensor\n    Tensor"
+    )
+
+
 # sizes
 
 

@@ -69,7 +69,7 @@ class Stacked:
         lr, l2 = self.hyper["lr"], self.hyper["l2"]
         self.adam = {k: StackedAdam(self.params[k], lr, l2) for k in sorted(trained)}
         self.best = {k: dict(best[k]) for k in sorted(trained)}
-        self.average = map_weights(Tensor.clone, self.best) if averaged else {}
+        self.average = map_weights(torch.Tensor.clone, self.best) if averaged else {}
         self._learned.clear()  # later stages share the facts known so far: do not write to them
 
     def learn(self, facts: Facts) -> None:

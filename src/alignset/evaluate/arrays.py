@@ -29,7 +29,8 @@ def falling(score: Array) -> tuple[Array, Array]:
     if namespace(score) is not np:
         ordered, order = score.sort(dim=-1, descending=True)
         return ordered, order
-    order = np.argsort(np.where(np.isnan(score), -np.inf, -score), axis=-1, kind="stable")
+    # sorted upwards from the last to the first, NaN comes last and equal scores backwards
+    order = score.shape[-1] - 1 - np.argsort(score[..., ::-1], axis=-1, kind="stable")[..., ::-1]
     return np.take_along_axis(score, order, -1), order
 
 
