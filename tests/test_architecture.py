@@ -277,7 +277,7 @@ def typed_names_that_run(name, source):
         f"{name} line {node.lineno} uses {node.id}"
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and node.id in names and node.id not in local
-        if id(node) not in hints
+        if id(node) not in hints and isinstance(node.ctx, ast.Load)
     ]
 
 
