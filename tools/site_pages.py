@@ -34,6 +34,7 @@ MORE = {
 COPIES = {
     "contributing": DOCS.parent / "CONTRIBUTING.md",
     "changelog": DOCS.parent / "CHANGELOG.md",
+    "security": DOCS.parent / "SECURITY.md",
     "deviations": DOCS.parent / "paper" / "chil2023" / "DEVIATIONS.md",
 }
 """Page of the site -> page of the repository that it is a copy of."""

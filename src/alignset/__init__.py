@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from alignset.noise import flip_by_features
     from alignset.rows import Problem, Table, draw_review
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Alignment", "JointAlignment", "NoisyLabelClassifier", "Problem", "Standard", "Table",

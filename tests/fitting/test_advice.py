@@ -7,9 +7,11 @@ import pytest
 from fitting.kept import kept
 from fitting.test_fit import QUICK, fit, table
 
+from alignset.estimator import NoisyLabelClassifier
 from alignset.evaluate.result import Estimate
 from alignset.fitting.advice import ModelEvidence, advise, gather_evidence, read_advice
 from alignset.fitting.judge import ModelScore
+from alignset.fitting.plain import PLAIN
 from alignset.review.verdict import Reason
 from alignset.tables.files import plain
 
@@ -127,6 +129,22 @@ def test_auto_fits_what_is_recommended_and_says_the_same_everywhere():
     assert found.sentence.startswith("Keep ")
     assert about_model["comparison"]["sentence"] == found.sentence
     assert about_model["advice"]["conclusion"] == fitted.advice.conclusion
+
+
+def test_a_blend_is_fitted_once_and_judged_by_what_it_said_of_rows_it_did_not_see(monkeypatch):
+    fitted_to, original = [], NoisyLabelClassifier.fit_encoded
+
+    def watched(self, X, *codes, **options):
+        fitted_to.append(len(X))
+        return original(self, X, *codes, **options)
+
+    monkeypatch.setattr(NoisyLabelClassifier, "fit_encoded", watched)
+    fitted = fit(table(), method="blend", settings=QUICK)
+    assert fitted_to == [240]
+    assert set(fitted.comparison.scores) == {"blend", *PLAIN}
+    assert fitted.comparison.n_rows == 90
+    assert fitted.comparison.n_others == 150
+    assert fitted.model.evaluation.scores["blend"].shape == (90, 2)
 
 
 def test_auto_fits_a_plain_model_where_that_is_recommended(monkeypatch):

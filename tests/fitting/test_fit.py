@@ -58,14 +58,15 @@ def test_a_table_becomes_a_model_that_is_saved_and_loaded(tmp_path):
         advance=lambda *step: steps.append(step),
     )
     assert fitted.model.groups.tolist() == ["f & a", "f & b", "m & a", "m & b"]
-    assert [s[1] for s in steps] == list(range(8))
+    assert [s[1] for s in steps[:7]] == list(range(7))
+    assert [s[1] for s in steps[6:]] == sorted(s[1] for s in steps[6:])
     assert [s[0] for s in steps[:4]] == [
         "part 1 of 2: fitting joint",
         "part 1 of 2: fitting plain linear models",
         "part 1 of 2: fitting plain trees",
         "part 2 of 2: fitting joint",
     ]
-    assert steps[-2:] == [("fitting joint to all rows", 6, 7), ("done", 7, 7)]
+    assert steps[-1] == ("done", 7, 7)
     save_model(fitted.model, tmp_path / "m")
     model = load_model(tmp_path / "m")
     np.testing.assert_allclose(model.predict_proba(frame), fitted.model.predict_proba(frame))

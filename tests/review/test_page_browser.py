@@ -324,6 +324,37 @@ def test_reviewers_and_sheets_do_not_mix(open_page, browser, tmp_path):
     context.close()
 
 
+def test_answers_are_deleted_from_a_browser_once_they_were_exported(open_page, tmp_path):
+    page = open_page(make(tmp_path, n=4))
+    begin(page)
+    press(page, "1", "2")
+    saved(page)
+    for name in ("ben", "anna"):  # another reviewer's answers in the same browser stay
+        page.click("#other")
+        begin(page, name)
+        press(page, *(["1"] if name == "ben" else []))
+    page.click("#forget")
+    page.wait_for_selector("#status:text-matches('Export the answers first')")
+    export(page, tmp_path)
+    page.click("#forget")
+    page.wait_for_selector("#forget:text-is('Delete now')")
+    press(page, "c")  # a new answer takes the question back
+    page.wait_for_selector("#forget:text-is('Delete from this browser')")
+    export(page, tmp_path)
+    page.click("#forget")
+    with page.expect_navigation():
+        page.click("#forget")
+    page.wait_for_selector("#start:not([hidden])")
+    left = page.evaluate("Object.keys(localStorage).join()")
+    assert "anna" not in left
+    assert "ben" in left
+    begin(page)
+    assert page.inner_text("#done").startswith("0 of 4")
+    page.click("#other")
+    begin(page, "ben")
+    assert page.inner_text("#done").startswith("1 of 4")
+
+
 def test_leaving_with_answers_that_were_not_exported_asks_first(open_page, tmp_path):
     page, asked = open_page(make(tmp_path)), []
     page.on("dialog", lambda dialog: asked.append(dialog.type))

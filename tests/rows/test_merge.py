@@ -36,8 +36,10 @@ def arrays(rows: list[Any]) -> tuple[Array, Array, Array]:
 
 def content(X: Array, codes: Array, weight: Array) -> list[Any]:
     """What merging gives, row by row and in its order; -0.0 is written as 0.0."""
-    first, total = merge_rows(X, codes, weight)
+    first, total, which = merge_rows(X, codes, weight)
     dense = X[first].toarray() if scipy.sparse.issparse(X) else X[first]
+    np.testing.assert_array_equal(dense[which], X.toarray() if scipy.sparse.issparse(X) else X)
+    np.testing.assert_array_equal(codes[first][which], codes)
     table = zip((dense + 0.0).tolist(), codes[first].tolist(), total.tolist(), strict=True)
     return list(table)
 
@@ -108,7 +110,7 @@ def test_labels_do_not_decide_the_order_of_different_features(
 
 def test_the_same_value_in_another_column_is_another_row() -> None:
     X = np.eye(4)
-    first, total = merge_rows(X, np.zeros((4, 1), dtype=np.int64), np.ones(4))
+    first, total, _ = merge_rows(X, np.zeros((4, 1), dtype=np.int64), np.ones(4))
     assert sorted(first.tolist()) == [0, 1, 2, 3]
     assert total.tolist() == [1.0] * 4
 
@@ -121,7 +123,8 @@ def test_hashes_of_many_random_rows_do_not_collide() -> None:
 
 def test_merging_leaves_its_input_alone() -> None:
     X, codes, weight = np.array([[1.0], [1.0]]), np.zeros((2, 1), dtype=np.int64), np.ones(2)
-    first, total = merge_rows(X, codes, weight)
+    first, total, which = merge_rows(X, codes, weight)
     total *= 5
     assert weight.tolist() == [1.0, 1.0]
     assert first.tolist() == [0]
+    assert which.tolist() == [0, 0]

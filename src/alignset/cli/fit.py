@@ -65,7 +65,8 @@ MOST_TOLD = 10
 @click.option("--ensemble", type=click.IntRange(1), default=1, show_default=True,
               help="Best configs to average; more give better calibration.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(2), default=3, show_default=True,
-              help="Folds of the reviewed rows used to compare models.")  # fmt: skip
+              help="Parts held out in turn to judge a method other than the blend, which has its "
+              "own 5 folds, or for --holdout-by.")  # fmt: skip
 @click.option("--threshold", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5,
               show_default=True, help="Probability from which a row of the rarest class counts as "
               "found, in the comparison.")  # fmt: skip

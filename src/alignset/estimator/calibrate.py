@@ -13,15 +13,19 @@ from alignset.learners.recalibration import GroupCalibration, fit_group_calibrat
 from alignset.rows import Problem
 
 
-def calibrate_blend(fitted: BlendFit, sizes: tuple[int, int], seed: int) -> GroupCalibration | None:
-    """Use what the blend said of held-out rows; rows taken as right by assumption do not count."""
-    review, n_groups = fitted.review, sizes[1]
-    at = np.flatnonzero(review.rows.reviewed)
-    seen = ~review.anchors[at]
-    at, rows = at[seen], review.rows
+def calibrate_blend(
+    fitted: BlendFit, sizes: tuple[int, int], seed: int, *, without: int | None = None
+) -> GroupCalibration | None:
+    """Use what the blend said of held-out rows, if asked without those of a fold.
+
+    Rows taken as right by assumption do not count.
+    """
+    rows, review, n_groups = fitted.review.rows, fitted.review, sizes[1]
+    known = rows.reviewed & ~review.anchors
+    at = np.flatnonzero(known if without is None else known & (fitted.fold != without))
     weight = (rows.weights * review.weight)[at]
     found = fit_group_calibration(
-        to_probability(fitted.held[seen]), rows.y_seen[at], rows.y_true[at], rows.group[at],
+        to_probability(fitted.odds[at]), rows.y_seen[at], rows.y_true[at], rows.group[at],
         weight, n_groups, seed=seed, share=rows.shares[at],
     )  # fmt: skip
     return found if found.changed else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -26,20 +27,22 @@ from alignset.estimator.inputs import (
     encode_features,
     is_whole,
     learn_encoder,
+    seed_of,
 )
 from alignset.estimator.learn import ToLearn, learn_blend, learn_method
 from alignset.estimator.rates import noise_rates_of
 from alignset.estimator.resolve import check_installed, resolve
 from alignset.estimator.soft import expand_soft, read_truth
+from alignset.estimator.unseen import Origin
 from alignset.estimator.warn import warn_of_gaps
 from alignset.labels import EncodedLabels, encode_groups, encode_labels
 from alignset.learners import Blend
 from alignset.model.folder import save_model
 from alignset.model.recalibration import recalibrate
-from alignset.progress import progress_bar
+from alignset.progress import Progress, progress_bar
 from alignset.rows import Part
 from alignset.rows.divide import Division, find_distinct
-from alignset.rows.features import check_single, check_sparse, learn_scale, no_scale
+from alignset.rows.features import canonical, check_single, check_sparse, learn_scale, no_scale
 from alignset.rows.merge import check_weights
 from alignset.rows.selection import HOW, check_probability
 
@@ -249,10 +252,13 @@ class NoisyLabelClassifier(
         review_probability: NDArray[np.float64] | None = None,
         unit: NDArray[np.int64] | None = None,
         soft: NDArray[np.float64] | None = None,
+        keep_unseen: bool = False,
+        progress: Progress | None = None,
     ) -> NoisyLabelClassifier:
         """Train as :meth:`fit` does, on labels, groups and units that are already codes.
 
-        ``soft`` (n, K) are probabilities of the true class of reviewed rows, where uncertain.
+        ``soft`` (n, K) are probabilities of the true class of reviewed rows, where uncertain. With
+        ``keep_unseen`` a blend has in ``unseen_`` what was said of rows by models without them.
         """
         self._check_settings(review_probability)
         check_sparse(X)
@@ -260,9 +266,10 @@ class NoisyLabelClassifier(
         X = validate_data(new, X, accept_sparse="csr", dtype=np.float64)
         probability = _on_reviewed(review_probability, labels)
         unit = None if unit is None else _repeated(unit)
-        rows = Part(X, labels.y_seen, labels.y_true, group, None, probability, unit)
+        place = np.arange(X.shape[0]) if keep_unseen else None
+        rows = Part(X, labels.y_seen, labels.y_true, group, None, probability, unit, place=place)
         rows = expand_soft(rows, soft)
-        return self._become(new._learn(rows, labels.classes, group_names))
+        return self._become(new._learn(rows, labels.classes, group_names, progress=progress))
 
     def _check_settings(self, review_probability: Any) -> None:
         check_device(self.device)
@@ -291,32 +298,39 @@ class NoisyLabelClassifier(
             )
 
     def _learn(
-        self, rows: Part, classes: Any, group_names: Any, encoder: Any = None
+        self,
+        rows: Part,
+        classes: Any,
+        group_names: Any,
+        encoder: Any = None,
+        progress: Progress | None = None,
     ) -> NoisyLabelClassifier:
         """Merge equal rows and learn; set the fitted attributes at the very end."""
-        asked, seed = resolve(self.method, self.estimator), _seed(self.random_state)
+        asked, seed = resolve(self.method, self.estimator), seed_of(self.random_state)
         check_installed(asked)
         if scipy.sparse.issparse(rows.X):
-            rows = replace(rows, X=_canonical(rows.X))
+            rows = replace(rows, X=canonical(rows.X))
         used, group = np.unique(rows.group, return_inverse=True)
         rows = replace(rows, group=group.reshape(-1))
-        first, weight = find_distinct(rows)
+        first, weight, which = find_distinct(rows)
+        origin = None if rows.place is None else Origin(which, rows.place)
         X = rows.X if self.standardize else check_single(rows.X)
         scale = learn_scale(X, first, weight) if self.standardize else no_scale(X.shape[1])
         rows = replace(rows.take(first, scale.trained_rows(X, first)), weight=weight)
         division = Division(self.folds, self.validation_share, self.review_weights)
-        given = ToLearn(rows, division, classes.tolist(), group_names[used].tolist(), seed)
+        given = ToLearn(rows, division, classes.tolist(), group_names[used].tolist(), seed, origin)
         warn_of_gaps(rows, given.classes, given.groups)
-        with progress_bar(show=self.verbose) as progress:
+        bar = progress_bar(show=self.verbose) if progress is None else nullcontext(progress)
+        with bar as told:
             if isinstance(asked, Blend):
-                found = learn_blend(self, asked, given, progress)
+                found = learn_blend(self, asked, given, told)
             else:
-                found = learn_method(self, asked, given, progress)
+                found = learn_method(self, asked, given, told)
         rates = noise_rates_of(rows, division, given.groups)
         self.classes_, self.groups_, self.noise_rates_ = classes, group_names[used], rates
         self.search_results_, self.method_ = found.search, found.method
         self.candidates_, self.thresholds_ = found.candidates, None
-        self.recalibration_ = found.recalibration
+        self.recalibration_, self.unseen_ = found.recalibration, found.unseen
         self._scale, self._model, self._encoder = scale, found.model, encoder
         return self
 
@@ -379,21 +393,6 @@ def _on_reviewed(probability: Any, labels: EncodedLabels) -> NDArray[np.float64]
     return np.where(labels.reviewed, known, 1.0)
 
 
-def _canonical(X: Any) -> Any:
-    """Return CSR rows without repeated entries; the caller's matrix is not changed."""
-    X = scipy.sparse.csr_matrix(X, copy=not X.has_canonical_format)
-    X.sum_duplicates()
-    return X
-
-
 def _repeated(unit: Any) -> Any:
     """Return units, or None if each has one row: then rows are units."""
     return None if len(np.unique(unit)) == len(unit) else unit
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(np.random.default_rng(random_state).integers(2**31))

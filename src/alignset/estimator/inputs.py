@@ -173,3 +173,12 @@ def as_backbone(backbone: Any) -> Any:
         f"backbone must be a Backbone, or a function (inputs, outputs) -> nn.Module, got "
         f"{backbone!r}."
     )
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a whole number for what scikit-learn takes as ``random_state``."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(np.random.default_rng(random_state).integers(2**31))

@@ -13,6 +13,7 @@ from alignset.engine.sizes import count_batches, score_of
 from alignset.estimator.calibrate import calibrate_blend, calibrate_ensemble
 from alignset.estimator.inputs import as_backbone
 from alignset.estimator.rates import switches
+from alignset.estimator.unseen import Origin, Unseen, find_unseen
 from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches
 from alignset.learners import Blend
 from alignset.learners.blend import fit_blend
@@ -38,6 +39,7 @@ class ToLearn:
     classes: list[Any]
     groups: list[Any]
     seed: int
+    origin: Origin | None = None  # if it will be asked what was said of each row unseen
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -54,6 +56,7 @@ class Learned:
     search: dict[str, Any]
     candidates: Candidates | None = None
     recalibration: GroupCalibration | None = None
+    unseen: Unseen | None = None
 
 
 def learn_method(
@@ -100,9 +103,11 @@ def learn_blend(
         n_jobs=n_jobs_of(clf), progress=progress,
     )  # fmt: skip
     warn_of_review(fitted.review, given.classes)
-    again = calibrate_blend(fitted, given.sizes, seed)
+    again, unseen = calibrate_blend(fitted, given.sizes, seed), None
+    if given.origin is not None:
+        unseen = find_unseen(fitted, given.rows, given.origin, given.sizes, seed)
     candidates = Candidates(fitted.model.candidates, left_out)
-    return Learned(fitted.model, blend, {}, candidates, again)
+    return Learned(fitted.model, blend, {}, candidates, again, unseen)
 
 
 def _can_train(method: Method, rows: Part, folds: int) -> bool:

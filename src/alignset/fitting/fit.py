@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from itertools import count
 from typing import Any
 
@@ -21,7 +22,13 @@ from alignset.evaluate.noise_rate import ReviewDesign
 from alignset.fitting.advice import Advice, advise, gather_evidence
 from alignset.fitting.answered import read_answered
 from alignset.fitting.compare import AUTO, Comparison, can_compare, compare
-from alignset.fitting.held_out import HeldOut, Settings, fit_estimator, score_held_out
+from alignset.fitting.held_out import (
+    HeldOut,
+    Settings,
+    fit_estimator,
+    held_out_by_blend,
+    score_held_out,
+)
 from alignset.fitting.holdout import Holdout, Judging
 from alignset.fitting.judge import BLEND
 from alignset.fitting.plain import PLAIN_LEARNERS
@@ -103,36 +110,44 @@ def fit_table(
     targets = told.targets()
     check_review(targets, columns.truth, needs_unreviewed=needs_unreviewed(method))
     holdout, judged = judging.deal(frame, choice, targets, settings.folds)
-    reason, steps = _planned(judged, holdout, settings.folds)
-    step = _stepper(advance or silent, steps)
+    reason, steps = _planned(judged, method, holdout, settings.folds)
+    watch, prep = advance or silent, fit_preprocessing(frame, choice.kinds)
+    fit = _fitter(settings, asked, prep.transform(frame), targets, _last(watch, steps))
     held = comparison = kept = None
     if reason is None:
-        held = score_held_out(frame, targets, choice.kinds, method, settings, step, holdout)
+        given = frame, targets, choice.kinds, method, settings, _stepper(watch, steps), holdout
+        alone = _judges_itself(method, holdout)
+        held = held_out_by_blend(fit(BLEND)[0], targets) if alone else score_held_out(*given)
         judged = judging.targets(frame, told.targets(held.scores[method]), holdout)
         kept, comparison = _judge(judged, held.of(holdout), asked, settings)
         method = kept.asked
-    step(f"fitting {method} to all rows")
-    prep = fit_preprocessing(frame, choice.kinds)
-    clf, said = _fit_quietly(settings, asked, method, prep.transform(frame), targets)
-    step("done")
-    review = _review_notes(judged, comparison, reason, holdout, auto=asked == AUTO)
-    notes, where = (*choice.notes, *review, *told.notes, *said), judging.facts(holdout)
+    clf, said = fit(method)
+    watch("done", steps, steps)
+    notes = _review_notes(judged, comparison, reason, holdout, auto=asked == AUTO)
+    notes, where = [*choice.notes, *notes, *told.notes, *said], judging.facts(holdout)
     advice = _advise(kept, comparison, reason, where["held_out"], settings.seed)
     known = {
-        **(about or {}), **_training(clf, method, targets, settings),
+        **(about or {}), **_training(clf, method, targets, settings), "reviewers": told.facts(),
         "noise_rates": _noise_rates(targets, told.design, held.more_doubt if held else None),
         "comparison": comparison, "asked": asked, "advice": advice, "notes": notes, **where,
-        "reviewers": told.facts(),
     }  # fmt: skip
     model = _model(clf, prep, frame, columns, plain(known), kept)
-    return Fitted(model, comparison, notes, advice)
+    return Fitted(model, comparison, tuple(notes), advice)
 
 
-def _planned(judged: Targets, holdout: Holdout | None, folds: int) -> tuple[str | None, int]:
+def _judges_itself(method: str, holdout: Holdout | None) -> bool:
+    """Tell whether the fit to all rows says enough of rows that it did not see."""
+    return method == BLEND and holdout is None
+
+
+def _planned(
+    judged: Targets, method: str, holdout: Holdout | None, folds: int
+) -> tuple[str | None, int]:
     """Return why models cannot be compared, if so, and how many fits there will be."""
     parts = holdout.parts if holdout else folds
     reason = can_compare(judged, min(parts, folds))
-    return reason, 1 if reason else 1 + parts * (1 + len(PLAIN_LEARNERS))
+    once = reason is not None or _judges_itself(method, holdout)
+    return reason, 1 if once else 1 + parts * (1 + len(PLAIN_LEARNERS))
 
 
 def fit_name(name: str) -> str:
@@ -169,6 +184,11 @@ def _stepper(advance: Progress, total: int) -> Callable[[str], None]:
     return lambda what: advance(what, next(done), total)
 
 
+def _last(advance: Progress, total: int) -> Progress:
+    """Return what reports the progress of the last of so many steps."""
+    return lambda what, done, of: advance(what, total - 1 + done / max(of, 1), total)
+
+
 def _model(
     clf: NoisyLabelClassifier,
     prep: Preprocessing,
@@ -194,14 +214,19 @@ def _judge(
     return replace(kept, asked=found.asked), found
 
 
+def _fitter(*given: Any) -> Callable[[str], tuple[NoisyLabelClassifier, list[str]]]:
+    """Return what fits a method to all rows; what was fitted once, to be judged, is kept."""
+    return cache(partial(_fit_quietly, *given))
+
+
 def _fit_quietly(
-    settings: Settings, asked: str, method: str, X: Any, targets: Targets
+    settings: Settings, asked: str, X: Any, targets: Targets, progress: Progress, method: str
 ) -> tuple[NoisyLabelClassifier, list[str]]:
     """Fit, and return as text what was warned of and which groups were recalibrated."""
     clf = settings.estimator(method)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        fit_estimator(clf, X, targets)
+        fit_estimator(clf, X, targets, keep_unseen=method == BLEND, progress=progress)
     said = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     if asked == AUTO and method != BLEND:
         clf.recalibration_ = None  # plain models were judged, and chosen, without it

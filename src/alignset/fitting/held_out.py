@@ -4,6 +4,10 @@ Every row is dealt a fold, reviewed or not, and scored by models trained without
 neither its true nor its observed label, nor any row of the same person. If rows nobody reviewed
 stayed in training, a model that follows observed labels would follow theirs, and score them unlike
 reviewed rows; ``alignset.evaluate.estimate``, which compares the two, would be biased by it.
+
+The blend holds rows out of its candidates and of their weights as it is fitted, and the plain
+models are among its candidates: it needs no further fit to be judged (:func:`held_out_by_blend`),
+unless whole sites or years are held out.
 """
 
 from __future__ import annotations
@@ -19,8 +23,10 @@ from numpy.typing import NDArray
 
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.soft import expand_soft
+from alignset.estimator.unseen import WHOLE
 from alignset.extras import torch
 from alignset.fitting.holdout import Holdout, trained_rows
+from alignset.fitting.judge import BLEND
 from alignset.fitting.plain import PLAIN, plain_models
 from alignset.labels import Codes, EncodedLabels
 from alignset.learners.base import to_probability
@@ -38,7 +44,7 @@ class Settings:
     """How models are trained and compared."""
 
     n_configs: int = 20  # random configs to try for each model
-    folds: int = 3  # folds of the reviewed rows; each is scored by models trained without it
+    folds: int = 3  # parts of the rows, each scored by models without it; a blend has its own
     seed: int = 0
     device: str = "cpu"
     n_jobs: int | None = None
@@ -66,9 +72,12 @@ class Settings:
 
 
 def fit_estimator(
-    clf: NoisyLabelClassifier, X: Any, targets: Targets, rows: Mask | None = None
+    clf: NoisyLabelClassifier, X: Any, targets: Targets, rows: Mask | None = None, **options: Any
 ) -> NoisyLabelClassifier:
-    """Fit an estimator to rows of a table, by default all, using their review design."""
+    """Fit an estimator to rows of a table, by default all, using their review design.
+
+    ``options`` are ``keep_unseen`` and ``progress`` of its ``fit_encoded``.
+    """
     keep = np.ones(len(targets.group), dtype=bool) if rows is None else rows
     labels = targets.labels
     return clf.fit_encoded(
@@ -79,6 +88,7 @@ def fit_estimator(
         review_probability=targets.probability[keep] if targets.by_design else None,
         unit=targets.unit[keep],
         soft=None if targets.soft is None else targets.soft[keep],
+        **options,
     )
 
 
@@ -128,7 +138,9 @@ def score_held_out(
         step(method)
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             clf = fit_estimator(settings.estimator(method), X, targets, train)  # told at the end
-        more_doubt[part] = _more_doubt(clf, X_held, targets, held)
+        doubt = np.full(len(held), np.nan)
+        doubt[held] = 1 - clf.confidence_encoded(X_held, targets.labels.y_seen[held])
+        more_doubt[part] = _more_doubt(doubt, targets)
         said = _plain_scores(X, X_held, targets, train, settings, step)
         groups = targets.group_names[targets.group[held]]
         for name, score in {**said, method: clf.predict_proba(X_held, groups)}.items():
@@ -136,6 +148,23 @@ def score_held_out(
     known = ~np.isnan(more_doubt)
     mean = np.where(known, more_doubt, 0).sum(0) / np.where(known.any(0), known.sum(0), np.nan)
     return HeldOut(scores, mean)
+
+
+def held_out_by_blend(clf: NoisyLabelClassifier, targets: Targets) -> HeldOut:
+    """Return what a blend fitted to all rows, and the plain models in it, said of those unseen."""
+    found = clf.unseen_
+    if found is None:
+        raise ValueError("a blend keeps what it said of unseen rows only if keep_unseen is set.")
+    names = {(one.strategy.name, one.learner.name): name for name, one in PLAIN.items()}
+    scores = {BLEND: np.full((len(targets.group), len(clf.classes_)), np.nan)}
+    for own, score in found.scores.items():
+        name = BLEND if own == WHOLE else names.get(own)
+        if name is not None:
+            scores[name] = np.full((len(targets.group), len(clf.classes_)), np.nan)
+            scores[name][found.at] = score
+    doubt = np.full(len(targets.group), np.nan)
+    doubt[found.at] = 1 - found.confidence
+    return HeldOut(scores, _more_doubt(doubt, targets))
 
 
 def _named(advance: Callable[[str], None], start: str) -> Callable[[str], None]:
@@ -183,10 +212,12 @@ def deal_rows(targets: Targets, folds: int, seed: int) -> Codes:
     return fold
 
 
-def _more_doubt(clf: NoisyLabelClassifier, X: Any, targets: Targets, held: Mask) -> Floats:
-    """Return how much more the unreviewed rows of each group are doubted than reviewed ones."""
-    doubt = np.full(len(held), np.nan)
-    doubt[held] = 1 - clf.confidence_encoded(X, targets.labels.y_seen[held])
+def _more_doubt(doubt: Floats, targets: Targets) -> Floats:
+    """Return how much more the unreviewed rows of each group are doubted than reviewed ones.
+
+    ``doubt`` (n,) is NaN in rows that were not held out.
+    """
+    held = ~np.isnan(doubt)
     others, reviewed = held & ~targets.reviewed, held & targets.reviewed
     return _means(doubt, others, targets) - _means(doubt, reviewed, targets)
 

@@ -127,7 +127,9 @@ def fit_blend(
         names.append((network.method.name, "network"))
         strategies.append(STRATEGIES["joint"])
     own = np.array([max(skill.get(learner, 1.0), LEAST_SKILL) ** 4 for _, learner in names])
-    return _combine(names, own * _prior(strategies, review, n_classes), said, models, dealt)
+    prior = own * _prior(strategies, review, n_classes)
+    model, held = _combine(names, prior, said, models, dealt)
+    return BlendFit(model, review, at, dealt.fold, held, dict(zip(names, said, strict=True)))
 
 
 def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
@@ -326,27 +328,27 @@ def _combine(
     said: Floats,
     models: Sequence[Predictor],
     dealt: Dealt,
-) -> BlendFit:
+) -> tuple[Blended, Floats]:
     """Weight the candidates by what they said of rows they did not see."""
     review, seed = dealt.review, dealt.seed
     rows = review.rows
     at, out = np.flatnonzero(rows.reviewed), np.flatnonzero(dealt.fold >= 0)
     counts = rows.weights * review.weight
-    weight, y, odds = counts[at], rows.y_true[at], said[:, at]
+    weight, y, odds, held = counts[at], rows.y_true[at], said[:, at], said[0].copy()
     if len(odds) == 1:  # a single candidate answers for itself
-        weights, blend = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0), odds[0]
+        weights = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0)
     else:
         judged = JudgedRows(
             rows.y_true[out], rows.y_seen[out], counts[out], dealt.n_classes,
             None if rows.share is None else rows.share[out],
             None if rows.share is None or rows.unit is None else rows.unit[out],
         )  # fmt: skip
-        weights, blend = fit_weights(said[:, out], judged, prior, seed=seed)
+        weights, held[out] = fit_weights(said[:, out], judged, prior, seed=seed)
+    blend = held[at]
     table = [
         standing(name, v, each, y, weight, rows.shares[at])
         for name, v, each in zip(names, weights.v.tolist(), odds, strict=True)
     ]
     table.append(standing(("blend", "all"), 1.0, blend, y, weight, rows.shares[at]))
     confidence = confidence_model(blend, rows.y_seen[at], y, weight, seed=seed)
-    model = Blended(tuple(models), weights, confidence, tuple(table))
-    return BlendFit(model, review, blend)
+    return Blended(tuple(models), weights, confidence, tuple(table)), held

@@ -36,8 +36,7 @@ class Blended(Predictor):
 
     def confidence(self, X: Any, codes: Ints) -> Floats:
         """Return P(the observed label is right) (n,) for class codes."""
-        said = self.right.log_odds(_evidence(self.log_odds(X), codes))
-        return np.asarray(to_probability(said)[:, 1])
+        return _right(self.right, self.log_odds(X), codes)
 
     def _block(self, X: Any) -> Floats:
         odds = np.tile(self.weights.intercept, (X.shape[0], 1))
@@ -54,11 +53,14 @@ class Blended(Predictor):
 
 @dataclass(frozen=True, eq=False)
 class BlendFit:
-    """A fitted blend, the review as it was read, and what the blend said of rows it did not see."""
+    """A fitted blend, the review as it was read, and what was said of rows nobody had seen."""
 
     model: Blended
     review: Review
-    held: Floats  # (rows whose true label is known or taken as known, K)
+    at: Ints  # (n,), position of each of the review's rows among those given
+    fold: Ints  # (n,), -1 for rows that were never held out
+    odds: Floats  # (n, K), what the blend said of rows that were
+    said: dict[tuple[str, str], Floats]  # labels and learner -> (n, K), what a candidate said
 
 
 def confidence_model(
@@ -67,6 +69,27 @@ def confidence_model(
     """Fit P(the observed label is right) to what the blend says of it, and to which label it is."""
     right = (y == y_seen).astype(np.int64)
     return Linear(C=1.0).fit(_evidence(odds, y_seen), right, weight, 2, seed=seed)
+
+
+def cross_confidence(fitted: BlendFit, seed: int) -> Floats:
+    """Return P(the observed label is right) (n,), by models fitted without the fold of each row.
+
+    NaN for rows that were never held out, or where no reviewed row is left to fit to.
+    """
+    rows, found = fitted.review.rows, np.full(len(fitted.fold), np.nan)
+    weight, known = rows.weights * fitted.review.weight, rows.reviewed
+    for part in range(int(fitted.fold.max()) + 1):
+        use, out = known & (fitted.fold != part), fitted.fold == part
+        if use.any():
+            model = confidence_model(
+                fitted.odds[use], rows.y_seen[use], rows.y_true[use], weight[use], seed=seed
+            )
+            found[out] = _right(model, fitted.odds[out], rows.y_seen[out])
+    return found
+
+
+def _right(model: Predictor, odds: Floats, codes: Ints) -> Floats:
+    return np.asarray(to_probability(model.log_odds(_evidence(odds, codes)))[:, 1])
 
 
 def _evidence(odds: Floats, y_seen: Ints) -> Floats:

@@ -98,7 +98,7 @@ class JudgedRows:
 def fit_weights(
     odds: Floats, rows: JudgedRows, prior: Floats | None = None, *, seed: int
 ) -> tuple[BlendWeights, Floats]:
-    """Return the weights, and the blend (m, K) of the reviewed rows, each held out of them.
+    """Return the weights, and the blend (n, K) of the rows, each held out of them.
 
     Parameters
     ----------
@@ -116,13 +116,12 @@ def fit_weights(
     slope = _slopes(odds, labels)
     odds = odds * slope[:, None, None]
     shrinkage = max(LEAST, ROWS / rows.n_reviewed)
-    held = np.empty((int(known.sum()), rows.n_classes))
+    held = np.empty((len(rows.y), rows.n_classes))
     fold = _deal(rows, seed)
-    for part in np.unique(fold[known]):
-        use = known & (fold != part)
-        found = solve(odds, rows.labels(use, q), shrinkage, prior)
-        out = known & (fold == part)
-        held[fold[known] == part] = found.log_odds(odds[:, out])
+    for part in np.unique(fold):
+        out = fold == part
+        found = solve(odds, rows.labels(known & ~out, q), shrinkage, prior)
+        held[out] = found.log_odds(odds[:, out])
     found = solve(odds, labels, shrinkage, prior)
     return replace(found, v=found.v * slope), held
 

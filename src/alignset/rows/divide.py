@@ -30,24 +30,25 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def find_distinct(rows: Part) -> tuple[Ints, Floats]:
+def find_distinct(rows: Part) -> tuple[Ints, Floats, Ints]:
     """Find one copy of each distinct row, in an order that does not depend on the input order.
 
-    Returned are its position and the total weight of its copies, scaled to a mean of one per row.
+    Returned are its position and the total weight of its copies, scaled to a mean of one per row;
+    and of every row, which distinct one it is.
     """
     codes = [rows.y_seen, rows.y_true, rows.group]
     # rows that were not equally likely to be reviewed, or belong to two people, stay two rows
     for more in (rows.probability, rows.unit, rows.share):
         codes += [] if more is None else [np.unique(more, return_inverse=True)[1].reshape(-1)]
-    first, weight = merge_rows(rows.X, np.column_stack(codes), rows.weights)
+    first, weight, which = merge_rows(rows.X, np.column_stack(codes), rows.weights)
     # copies of a row of uncertain class are one row together
     size = len(weight) if rows.share is None else float(rows.share[first].sum())
-    return first, weight * (size / weight.sum())
+    return first, weight * (size / weight.sum()), which
 
 
 def distinct(rows: Part) -> Part:
     """Return one copy of each row, weighted; see :func:`find_distinct`."""
-    first, weight = find_distinct(rows)
+    first, weight, _ = find_distinct(rows)
     return replace(rows.take(first), weight=weight)
 
 
@@ -65,12 +66,20 @@ def spread(rows: Part) -> Part:
     >>> spread(part).weight
     array([1., 1., 1., 1., 1.])
     """
+    copies = count_copies(rows)
+    if (copies == 1).all():
+        return rows
+    each = np.repeat(np.arange(len(rows)), copies)
+    return replace(rows.take(each), weight=(rows.weights / copies)[each])
+
+
+def count_copies(rows: Part) -> Ints:
+    """Return into how many copies :func:`spread` splits each row, (n,)."""
     weight = rows.weights
     if not len(weight) or weight.max() < 2 * np.median(weight):
-        return rows
-    copies = np.clip(np.rint(weight / np.median(weight)), 1, MOST_COPIES).astype(np.int64)
-    each = np.repeat(np.arange(len(rows)), copies)
-    return replace(rows.take(each), weight=(weight / copies)[each])
+        return np.ones(len(weight), dtype=np.int64)
+    copies = np.clip(np.rint(weight / np.median(weight)), 1, MOST_COPIES)
+    return np.asarray(copies, dtype=np.int64)
 
 
 @dataclass(frozen=True)

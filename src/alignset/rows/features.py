@@ -191,3 +191,10 @@ def _refuse(wrong: NDArray[np.bool_], largest: Floats, low: float, high: float, 
 def row_blocks(n: int, size: int = 1 << 16) -> list[slice]:
     """Cut rows into blocks, so that memory stays bounded; no rows are one empty block."""
     return [slice(start, start + size) for start in range(0, max(1, n), size)]
+
+
+def canonical(X: Any) -> Any:
+    """Return CSR rows without repeated entries; the caller's matrix is not changed."""
+    X = scipy.sparse.csr_matrix(X, copy=not X.has_canonical_format)
+    X.sum_duplicates()
+    return X

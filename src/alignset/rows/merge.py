@@ -13,7 +13,7 @@ Hash = NDArray[np.uint64]
 
 def merge_rows(
     X: Any, codes: NDArray[np.int64], weight: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Find the distinct rows, in an order that depends only on their content.
 
     A fit on the result cannot depend on row order, and a row of weight 3 is the same as three
@@ -29,8 +29,10 @@ def merge_rows(
 
     Returns
     -------
-    first, total : arrays
+    first, total : arrays of length m
         Position of one copy of each distinct row, and the summed weight of its copies.
+    which : int array of shape (n,)
+        Which distinct row each row is a copy of.
     """
     keys = np.stack([_hash_features(X), _hash_codes(codes)])
     # the weights of copies are sorted, too: the last bit of a sum depends on the order
@@ -41,7 +43,9 @@ def merge_rows(
         order = _by_content(X, codes, weight, order, same)
         equal = _equal(X, codes, order, same)
     starts = np.flatnonzero(np.concatenate([[True], ~equal]))
-    return order[starts], np.add.reduceat(weight[order], starts)
+    which = np.empty(len(order), dtype=np.int64)
+    which[order] = np.concatenate([[0], np.cumsum(~equal)])
+    return order[starts], np.add.reduceat(weight[order], starts), which
 
 
 def _by_content(

@@ -33,6 +33,9 @@ class Part:
         Part of a row that each is: a row of uncertain class is one copy per class, in one unit,
         each weighted by its probability. None makes each a whole row.
 
+    place : int array of shape (n,), optional
+        Position of each among the rows that a user gave, where somebody will ask.
+
     Examples
     --------
     >>> Part(np.eye(2), np.array([0, 1]), np.array([1, UNREVIEWED]), np.array([0, 0])).reviewed
@@ -47,6 +50,7 @@ class Part:
     probability: NDArray[np.float64] | None = None
     unit: NDArray[np.int64] | None = None
     share: NDArray[np.float64] | None = None
+    place: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

@@ -118,6 +118,7 @@
 
   function remember(i) {
     count += 1;
+    beSure(false);
     records[i].n = count;
     return keep([[key(reviewer, i), records[i]], [key(reviewer, "about"), about()]]);
   }
@@ -345,6 +346,53 @@
     say(`Imported ${taken} answers` + (older ? `; ${older} are older than those here` : "") + (strange ? `; ${strange} do not belong to this sheet` : "") + ".");
   }
 
+  // ---- forgetting ------------------------------------------------------------------------------
+  // On a computer that others use answers must not stay behind; but nothing that was not exported,
+  // and nothing by a single press.
+
+  let sure = false;
+  const beSure = (yes) => {
+    sure = yes;
+    $("forget").textContent = yes ? "Delete now" : "Delete from this browser";
+  };
+
+  async function forget() {
+    keepComment();
+    if (count > exported) { beSure(false); say("Export the answers first: deleted here, they would be lost."); return; }
+    if (!sure) { beSure(true); say("Press again to delete your answers from this browser; the exported file keeps them."); return; }
+    if (!await erase()) { beSure(false); alarm("This browser did not delete the answers; delete its data for this page."); return; }
+    $("work").hidden = true;  // so that leaving keeps nothing
+    location.reload();
+  }
+
+  function erase() {
+    const own = (name) => {
+      try {
+        const [digest, who, what] = JSON.parse(name);
+        return digest === sheet.digest && (who === reviewer || what === "last");
+      } catch { return false; }
+    };
+    try {
+      for (const name of Object.keys(localStorage)) {
+        if (name.startsWith(PREFIX) && own(name.slice(PREFIX.length))) localStorage.removeItem(name);
+      }
+    } catch { /* refused: then nothing was kept there */ }
+    return new Promise((resolve) => {
+      if (database === null) { resolve(true); return; }
+      try {
+        const change = database.transaction("kept", "readwrite", { durability: "strict" });
+        const walk = change.objectStore("kept").openCursor();
+        walk.onsuccess = () => {
+          if (!walk.result) return;
+          if (own(walk.result.key)) walk.result.delete();
+          walk.result.continue();
+        };
+        change.oncomplete = () => resolve(true);
+        change.onerror = change.onabort = () => resolve(false);
+      } catch { resolve(false); }
+    });
+  }
+
   // ---- starting --------------------------------------------------------------------------------
 
   function begin(who, found) {
@@ -426,7 +474,7 @@
     $("other").addEventListener("click", async () => { keepComment(); ask(await recall(), ""); });
     document.addEventListener("keydown", pressed);
     const clicks = {
-      before: () => move(at - 1), after: () => move(at + 1), open: goToOpen, undo, export: exportAnswers,
+      before: () => move(at - 1), after: () => move(at + 1), open: goToOpen, undo, export: exportAnswers, forget,
       "alarm-export": exportAnswers,
     };
     for (const [id, act] of Object.entries(clicks)) $(id).addEventListener("click", () => unlessBusy(act));
