@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import select
 import signal
 import sys
 import tempfile
@@ -99,11 +100,14 @@ def _become(case: Case, out: Path, err: Path) -> None:
 
 def _wait(child: int, begun: float) -> tuple[int, float]:
     """Wait for a process; kill it at the limit. Return its code, and its processor time."""
-    while time.monotonic() - begun < CLOCK and _used(child) < LIMIT:
-        done, status, used = os.wait4(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
-        time.sleep(0.01)
+    handle = os.pidfd_open(child)
+    try:
+        while time.monotonic() - begun < CLOCK and _used(child) < LIMIT:
+            if select.select([handle], [], [], 1.0)[0]:
+                _, status, used = os.wait4(child, 0)
+                return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime
+    finally:
+        os.close(handle)
     os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), LIMIT
 
@@ -147,6 +151,8 @@ def attack(
             found.add(case, code, seconds, judge(case, code, out, err), err)
             for story in found.stories[stories:]:
                 say(f"{number}: {story}")
+            if number % 100 == 99:
+                print(f"{number + 1} cases", file=sys.stderr, flush=True)
             if every:
                 say(f"{number}: {case.area}: {case.name}: {code} {err.strip()[-160:]}")
     return found
@@ -244,7 +250,7 @@ def campaign() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         # imported once, but nothing is computed here: threads do not survive a fork
-        for module, _ in COMMANDS.values():
+        for module in (*(module for module, _ in COMMANDS.values()), "openpyxl"):
             import_module(module)
         shared = prepare(folder, lambda case: run_case(case, folder)[0])
         chosen = every_case(shared, options.only)

@@ -56,6 +56,8 @@ def read_sheet(
             empty = check_worksheets(path)
             names, columns = _read_sheet(path, sheet, as_text, tell)
     except _DAMAGES as error:
+        if isinstance(error, ValueError) and path.name in str(error):
+            raise  # our own
         raise ValueError(f"{path} is damaged or not an Excel file: {error!r:.200}.") from None
     if empty:
         tell(
@@ -66,10 +68,10 @@ def read_sheet(
 
 
 _DAMAGES = (
-    zipfile.BadZipFile, LookupError, TypeError, AttributeError, ArithmeticError, SyntaxError,
-    RuntimeError, EOFError,
+    zipfile.BadZipFile, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
+    SyntaxError, RuntimeError, EOFError,
 )  # fmt: skip
-"""What openpyxl and zipfile raise for files that no program writes, apart from a ValueError."""
+"""What openpyxl and zipfile raise for files that no program writes."""
 
 
 def _read_sheet(
