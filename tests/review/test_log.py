@@ -227,7 +227,7 @@ def test_a_comment_that_came_later_is_kept():
     assert join(second.table, later, label="obs", log=second.log).n_new == 0
 
 
-def a_log(*rows):
+def entries(*rows):
     log = no_answers()
     for k, (who, answer, final) in enumerate(rows):
         log.loc[k] = ["7", who, answer, "", "", "", "1", final]
@@ -250,11 +250,11 @@ def a_log(*rows):
     ],
 )
 def test_what_comes_of_answers(rows, expected):
-    assert tuple(settle(a_log(*rows))["7"]) == expected
+    assert tuple(settle(entries(*rows))["7"]) == expected
 
 
 def test_a_log_comes_back_as_it_was(tmp_path):
-    log = a_log(("=x", "-1", ""), ('a "b"\nc', "NA", "yes"), ("'", "007", ""))
+    log = entries(("=x", "-1", ""), ('a "b"\nc', "NA", "yes"), ("'", "007", ""))
     write_answers(log, tmp_path / "t.answers.csv")
     pd.testing.assert_frame_equal(read_answers(tmp_path / "t.answers.csv"), log, check_dtype=False)
 
