@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo tutorial tasks docs lint check test test-pages attack bench clean
+.PHONY: demo tutorial tasks docs lint check test test-pages attack release-check bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/tour.py
@@ -45,6 +45,12 @@ attack: $(VENV)/.installed-dev
 	for attack in grids store native kills; do \
 	  $(BIN)/python tools/attack_$$attack.py || failed="$$failed $$attack"; done; \
 	test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
+
+# wheel and sdist in an empty environment without this folder; `make release-check PYTHONS="3.12 3.13"`
+PYTHONS  := 3.11
+VERSIONS := newest
+release-check: $(VENV)/.installed-dev
+	$(BIN)/python tools/release_check.py --python $(PYTHONS) --versions $(VERSIONS)
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench.py

@@ -34,11 +34,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Shared:
-    """What cases share: a good table, its lines, and a model fitted to it."""
+    """What cases share: a good table, its lines, a model fitted to it, and reviews of it."""
 
     table: Path
     lines: list[str]
     model: Path
+    predicted: Path  # by the model, of the good table
+    sheet: Path  # filled in, with its design beside it
+    reviewed: Path  # the table with the answers of two people, and their log beside it
 
 
 def prepare(folder: Path, run: Callable[[Case], int]) -> Shared:
@@ -55,9 +58,41 @@ def prepare(folder: Path, run: Callable[[Case], int]) -> Shared:
         lines.append(f"{i + 49000:08},{age:.2f},{sex},{day},{smokes},{seen},{told}")
     table, model = folder / "good.csv", folder / "model"
     table.write_text("\n".join(lines) + "\n")
-    if run(Case("good", "fit", fit(table, model))):
-        raise SystemExit("the good table cannot be fitted")
-    return Shared(table, lines, model)
+    predicted, reviews, people = folder / "p.csv", folder / "reviews", folder / "people"
+    for made in (reviews, people):
+        made.mkdir()
+    draw = ["sample", table, "--n", "20", "--label", "obs", "--group", "sex", "--id", "pid"]
+    shown = [*draw, "--show", "age", "-o"]
+    sheets = [people / f"drawn.{name}.csv" for name in ("anna", "ben")]
+    reviewed = people / "reviewed.csv"
+    for argv in (
+        fit(table, model),
+        ["predict", model, table, "-o", predicted],
+        [*shown, reviews / "drawn.csv"],
+        [*draw, "--seed", "5", "-o", reviews / "other.csv"],
+        [*shown, people / "drawn.csv", "--reviewers", "anna,ben", "--twice", "0.5"],
+    ):
+        _must(run, argv)
+    for number, sheet in enumerate((reviews / "drawn.csv", *sheets)):
+        _fill_in(sheet, number)
+    _must(run, ["join", *sheets, table, "--truth", "found", "-o", reviewed])
+    return Shared(table, lines, model, predicted, reviews / "drawn.csv", reviewed)
+
+
+def _must(run: Callable[[Case], int], argv: list[Any]) -> None:
+    if run(Case("good", str(argv[0]), argv)):
+        raise SystemExit(f"{' '.join(map(str, argv))} fails, which every case needs")
+
+
+def _fill_in(sheet: Path, number: int) -> None:
+    """Answer most rows of a sheet; people differ in some of them."""
+    frame = pd.read_csv(sheet, dtype=str, keep_default_na=False)
+    old = frame["age"].astype(float) > 60
+    frame["reviewed"] = [
+        "" if number == 0 and i % 4 == 3 else str(int(x) ^ (i % 5 == number))
+        for i, x in enumerate(old)
+    ]
+    frame.to_csv(sheet, index=False)
 
 
 def fit(table: Path, out: Path) -> list[Any]:
@@ -789,12 +824,3 @@ def _option_case(number: int, argv: list[Any], folder: Path) -> Case:
     words = [str(word).replace("{}", str(folder)).replace("\0", "") for word in argv]
     told = " ".join(repr(word[-40:]) for word in words[-2:])
     return Case("options", f"{number}: {words[0]} {told}", words)
-
-
-def every_case(shared: Shared, only: str) -> Iterator[Callable[[Path], Case]]:
-    """Yield every case whose name or area contains ``only``."""
-    for cases in (option_cases, sheet_cases, table_cases):
-        for make in cases(shared):
-            known = " ".join(str(a) for a in make.args if isinstance(a, str | int | list))
-            if only in f"{cases.__name__} {known}":
-                yield make

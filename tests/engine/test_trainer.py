@@ -11,6 +11,7 @@ from alignset.engine import BlockMean, Patience, Trainer
 from alignset.methods import Alignment, Standard
 from alignset.stack import MLP, Module
 from alignset.stack.sparse import SparseRows
+from alignset.stack.wanted import spread
 
 TRAINER = Trainer(hidden=6, max_epochs=8, stopping=Patience(3), n_jobs=1, chunk=100)
 CONFIGS = [{"lr": 1e-3}, {"lr": 1e-2}, {"l2": 0.1}]
@@ -213,6 +214,15 @@ def test_a_gpu_trains_to_the_same_place(method):
     cpu = trainer.fit(method, these, CONFIGS)
     gpu = replace(trainer, device="cuda").fit(method, these, CONFIGS)
     assert_same_fits(cpu, gpu, these, atol=1e-3)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_threads_record_their_epochs_at_the_same_time():
+    these, trainer = problems(), replace(TRAINER, max_epochs=40, device="cuda", n_jobs=1)
+    alone = trainer.fit(Standard(), these, CONFIGS)
+    for fits in spread(lambda _: trainer.fit(Standard(), these, CONFIGS), range(12), 6):
+        assert_same_fits(alone, fits, these, atol=0)
 
 
 def widened(part, kind):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from alignset.cli import main
+from alignset.review.answers import read_answer_log
 from alignset.review.join import join
 from alignset.review.log import (
     answers_path,
@@ -305,3 +306,57 @@ def test_a_name_in_capitals_is_the_same_person():
     first = join(TABLE, reviews({"000": "yes"}, "anna"), label="obs")
     with pytest.raises(SheetError, match="differs from the same reviewer's earlier answer"):
         join(first.table, reviews({"000": "no"}, "Anna"), label="obs", log=first.log)
+
+
+def a_log(*rows):
+    log = no_answers()
+    for number, (row, who, answer, final) in enumerate(rows):
+        log.loc[number] = [row, who, answer, "", "", "sheet.csv", "1", final]
+    return log
+
+
+def test_a_log_without_zeros_does_not_hide_a_dispute():
+    # a spreadsheet program has saved 007 as 7; read as another row, the last answer would win
+    before = join(TABLE, reviews({"007": "yes"}), label="obs")
+    saved = before.log.assign(id="7")
+    after = join(before.frame(), reviews({"007": "no"}, "ben"), label="obs", log=saved)
+    assert after.n_disputed == 1
+    assert after.log["id"].tolist() == ["007", "007"]
+    assert pd.isna(after.frame()["reviewed"][7])
+
+
+def test_an_answer_that_is_no_class_is_refused_and_not_lost():
+    log = a_log(("007", "anna", "maybe", ""))
+    with pytest.raises(
+        ValueError, match=r"has 'maybe' for row '007', which is no answer; write 'no'"
+    ):
+        join(TABLE, reviews({"008": "no"}), label="obs", log=log)
+
+
+def test_a_log_that_a_spreadsheet_program_had_is_read_alike(tmp_path):
+    log = a_log(("7", "anna", "Cannot  Tell", ""), ("8", "eve ", "yes", " YES"))
+    log.to_csv(tmp_path / "t.answers.csv", index=False)
+    read = read_answers(tmp_path / "t.answers.csv")
+    assert read["answer"].tolist() == ["cannot tell", "yes"]
+    assert read["adjudicated"].tolist() == ["", "yes"]
+    assert read["reviewer"].tolist() == ["anna", "eve"]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (("7", "eve", "yes", "maybe"), "has 'maybe' in column 'adjudicated', line 3; write yes"),
+        (("", "eve", "yes", ""), "has nothing in column 'id', line 3"),
+        (("7", "eve", " ", ""), "has nothing in column 'answer', line 3"),
+    ],
+)
+def test_entries_that_nobody_made_are_refused(tmp_path, row, told):
+    a_log(("8", "anna", "yes", ""), row).to_csv(tmp_path / "t.answers.csv", index=False)
+    with pytest.raises(ValueError, match=re.escape(told)):
+        read_answers(tmp_path / "t.answers.csv")
+
+
+def test_ids_that_are_alike_are_refused_because_an_answer_would_belong_to_two_rows():
+    log = a_log(("1", "anna", "yes", ""))
+    with pytest.raises(ValueError, match="nobody knows whose an answer is"):
+        read_answer_log(log, ["1", "1.0", "2"], ["no", "yes"])

@@ -1,5 +1,6 @@
 """How rows were drawn is not on the sheet, and nobody changes it unseen."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -165,3 +166,23 @@ def test_columns_in_another_order_are_found_by_the_name_of_the_id(drawn):
     rows = pd.read_csv(drawn / "sheet.csv", dtype=str)
     rows[["reviewed", "age", "pid"]].to_csv(drawn / "sheet.csv", index=False)
     assert join(TABLE, read_reviews(drawn / "sheet.csv"), label="obs").n_reviewed == 24
+
+
+@pytest.mark.parametrize("value", [10**400, float("inf"), "1", True, None, [1]])
+@pytest.mark.parametrize("at", [2, 3])
+def test_a_design_with_numbers_that_cannot_be_is_refused_even_with_its_checksum(
+    drawn, capsys, at, value
+):
+    place = drawn / "sheet.design.json"
+    content = json.loads(place.read_text())
+    del content["checksum"]
+    content["rows"][0][at] = value
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    content["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    place.write_text(json.dumps(content))
+    words = ["join", drawn / "sheet.csv", drawn / "table.csv", "-o", drawn / "o.csv"]
+    assert main([str(word) for word in words]) == 1
+    said = capsys.readouterr().err
+    assert "is not the design of a review sheet" in said
+    assert len(said.splitlines()) == 1
+    assert not (drawn / "o.csv").exists()

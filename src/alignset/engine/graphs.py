@@ -7,6 +7,7 @@ with one launch, until the stack is repacked.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,6 +16,10 @@ from alignset.extras import torch
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+_recording = threading.Lock()
+"""Held while an epoch is recorded: waiting for the device is forbidden to all threads meanwhile."""
 
 
 class EagerEpochs:
@@ -59,9 +64,9 @@ class GraphedEpochs(EagerEpochs):
     def _record(self, turn: int, scored: bool) -> bool:
         self.score()  # anything that is computed once and kept must be computed before recording
         graph = torch.cuda.CUDAGraph()
-        torch.cuda.synchronize()
         try:
-            with torch.cuda.graph(graph):
+            # one thread at a time, and what other threads do meanwhile does not spoil it
+            with _recording, torch.cuda.graph(graph, capture_error_mode="thread_local"):
                 score = super().run(turn, scored)
         except RuntimeError as error:  # a method that waits for the device cannot be recorded
             warnings.warn(

@@ -27,7 +27,10 @@ from alignset.estimator.inputs import (
     encode_features,
     is_whole,
     learn_encoder,
+    on_reviewed,
+    repeated,
     seed_of,
+    weigh_classes,
 )
 from alignset.estimator.learn import ToLearn, learn_blend, learn_method
 from alignset.estimator.rates import noise_rates_of
@@ -44,7 +47,7 @@ from alignset.rows import Part
 from alignset.rows.divide import Division, find_distinct
 from alignset.rows.features import canonical, check_single, check_sparse, learn_scale, no_scale
 from alignset.rows.merge import check_weights
-from alignset.rows.selection import HOW, check_probability
+from alignset.rows.selection import HOW
 
 
 class NoisyLabelClassifier(
@@ -88,6 +91,9 @@ class NoisyLabelClassifier(
         config of a network, not to train. A blend always uses folds.
     ensemble : int, default 1
         Average this many configs, those with the best validation scores, instead of using one.
+    class_weight : dict or "balanced", optional
+        As in scikit-learn: how much rows of a class count, by the true label where it is known and
+        by the observed one elsewhere. Probabilities are then those of the weighted rows.
     review_weights : "cells" or "classifier", optional
         If the reviewed rows are not a fair sample, weight each by 1 / P(reviewed), bounded:
         counted in each cell of group x observed label, or estimated from the features as well.
@@ -151,6 +157,7 @@ class NoisyLabelClassifier(
         validation_share: float = 0.5,
         folds: int | None = 5,
         ensemble: int = 1,
+        class_weight: Any = None,
         review_weights: str | None = None,
         max_epochs: int = 200,
         patience: int = 10,
@@ -169,6 +176,7 @@ class NoisyLabelClassifier(
         self.validation_share = validation_share
         self.folds = folds
         self.ensemble = ensemble
+        self.class_weight = class_weight
         self.review_weights = review_weights
         self.max_epochs = max_epochs
         self.patience = patience
@@ -217,9 +225,9 @@ class NoisyLabelClassifier(
         (labels, soft), (names, group) = read_truth(y, y_true), encode_groups(groups, n)
         check_not_reviewed(labels)
         check_groups_are_few(names, n)
-        weight = check_weights(sample_weight, n)
-        probability = _on_reviewed(review_probability, labels)
-        unit = None if units is None else _repeated(encode_groups(units, n)[1])
+        weight = check_weights(sample_weight, n) * weigh_classes(self.class_weight, labels)
+        probability = on_reviewed(review_probability, labels)
+        unit = None if units is None else repeated(encode_groups(units, n)[1])
         rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability, unit)
         rows = expand_soft(rows, soft)
         counted = rows if weight.all() else rows.take(rows.weights > 0)
@@ -264,8 +272,8 @@ class NoisyLabelClassifier(
         check_sparse(X)
         new = copy(self)
         X = validate_data(new, X, accept_sparse="csr", dtype=np.float64)
-        probability = _on_reviewed(review_probability, labels)
-        unit = None if unit is None else _repeated(unit)
+        probability = on_reviewed(review_probability, labels)
+        unit = None if unit is None else repeated(unit)
         place = np.arange(X.shape[0]) if keep_unseen else None
         rows = Part(X, labels.y_seen, labels.y_true, group, None, probability, unit, place=place)
         rows = expand_soft(rows, soft)
@@ -383,16 +391,3 @@ class NoisyLabelClassifier(
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _on_reviewed(probability: Any, labels: EncodedLabels) -> NDArray[np.float64] | None:
-    """Return P(reviewed), checked; set to 1 on the other rows, where it is not used."""
-    if probability is None:
-        return None
-    known = check_probability(probability, labels.reviewed)
-    return np.where(labels.reviewed, known, 1.0)
-
-
-def _repeated(unit: Any) -> Any:
-    """Return units, or None if each has one row: then rows are units."""
-    return None if len(np.unique(unit)) == len(unit) else unit

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_sample_weight
 
 from alignset.labels import EncodedLabels, UnreadCellsWarning
 from alignset.rows.features import check_sparse
+from alignset.rows.selection import check_probability
 from alignset.stack import Backbone, Module
 
 NOT_REVIEWED = (-1, -1.0, "")
@@ -182,3 +185,36 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(np.random.default_rng(random_state).integers(2**31))
+
+
+def on_reviewed(probability: Any, labels: EncodedLabels) -> NDArray[np.float64] | None:
+    """Return P(reviewed), checked; set to 1 on the other rows, where it is not used."""
+    if probability is None:
+        return None
+    known = check_probability(probability, labels.reviewed)
+    return np.where(labels.reviewed, known, 1.0)
+
+
+def repeated(unit: Any) -> Any:
+    """Return units, or None if each has one row: then rows are units."""
+    return None if len(np.unique(unit)) == len(unit) else unit
+
+
+def weigh_classes(class_weight: Any, labels: EncodedLabels) -> NDArray[np.float64]:
+    """Return how much each row counts for its class: the true one, if that is known.
+
+    Examples
+    --------
+    >>> labels = EncodedLabels(np.array(["no", "yes"]), np.array([0, 1, 1]), np.array([-1, 0, -1]))
+    >>> weigh_classes({"yes": 3}, labels)
+    array([1., 1., 3.])
+    """
+    codes = np.where(labels.reviewed, labels.y_true, labels.y_seen)
+    try:
+        return np.asarray(compute_sample_weight(class_weight, labels.classes[codes]), dtype=float)
+    except ValueError as error:
+        names = ", ".join(map(repr, labels.classes.tolist()))
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict of the classes {names}, got "
+            f"{class_weight!r} ({error})."
+        ) from None

@@ -112,6 +112,11 @@ def read_answer_log(
     names = np.asarray(classes)
     frame = pd.DataFrame({name: log[name].fillna("").astype(str) for name in NEEDED})
     place = {id_key(id_text(value)): at for at, value in enumerate(np.asarray(ids).tolist())}
+    if len(place) < len(ids):
+        raise ValueError(
+            "the table has ids that a spreadsheet program saves as the same, such as 1 and 1.0, so "
+            "nobody knows whose an answer is; give those rows other ids."
+        )
     row = _look_up(frame["id"].map(id_key), place, frame["id"], "row", "join it to that table")
     known = {_plain(id_text(value)): code for code, value in enumerate(names.tolist())}
     known[CANNOT_TELL] = UNREVIEWED

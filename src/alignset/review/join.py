@@ -104,7 +104,7 @@ def join(
     sheets = [reviews] if isinstance(reviews, Reviews) else list(reviews)
     _check_answered(sheets)
     place = _Place.of(table, sheets, label, truth)
-    before = no_answers() if log is None else log
+    before = no_answers() if log is None else _as_in_table(log, place)
     known = _known(before)
     sheets = _one_spelling([_with_design(sheet, place) for sheet in sheets], before)
     added: list[dict[str, str]] = []
@@ -117,6 +117,24 @@ def join(
     new = pd.DataFrame(added, columns=list(ANSWER_COLUMNS), dtype="str")
     whole = pd.concat([before, new], ignore_index=True) if len(before) else new
     return _write(table, sheets, place, whole, len(new))
+
+
+def _as_in_table(log: pd.DataFrame, place: _Place) -> pd.DataFrame:
+    """Write ids of a log as the table does; refuse answers that are none of its classes.
+
+    A spreadsheet program may have saved 00049461 as 49461: it is the same row, and two people who
+    differ about it must not pass for two rows. What is about no row of the table is kept.
+    """
+    ids = [
+        place.ids[place.at[id_key(row)]] if id_key(row) in place.at else row for row in log["id"]
+    ]
+    for row, key, answer in zip(ids, map(id_key, ids), log["answer"], strict=True):
+        if key in place.at and _text_of(answer, place) is None:
+            raise ValueError(
+                f"the log of answers has {shorten(answer)} for row {shorten(row)}, which is no "
+                f"answer; write {', '.join(map(repr, place.texts))} or {CANNOT_TELL!r} there."
+            )
+    return log.assign(id=ids)
 
 
 def _one_spelling(sheets: Sequence[Reviews], log: pd.DataFrame) -> list[Reviews]:

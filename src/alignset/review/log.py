@@ -62,7 +62,35 @@ def read_answers(path: str | os.PathLike[str]) -> pd.DataFrame:
     frame = read_table(path, as_text=True)
     check_columns(frame, NEEDED)
     told = {name: frame.get(name, "") for name in ANSWER_COLUMNS}
-    return pd.DataFrame(told, index=frame.index).map(read_cell)
+    log = pd.DataFrame(told, index=frame.index).map(read_cell)
+    # a spreadsheet program may have had it: one spelling for what is compared
+    for name in ("id", "reviewer", "answer", "adjudicated"):
+        log[name] = [str(value).strip() for value in log[name].tolist()]
+    log["answer"] = log["answer"].map(_one_cannot_tell)
+    log["adjudicated"] = log["adjudicated"].str.casefold()
+    _check_log(log, Path(path))
+    return log
+
+
+def _one_cannot_tell(answer: str) -> str:
+    return CANNOT_TELL if " ".join(answer.casefold().split()) == CANNOT_TELL else answer
+
+
+def _check_log(log: pd.DataFrame, path: Path) -> None:
+    """Refuse entries that nobody can have made, rather than to leave them out."""
+    final = ~log["adjudicated"].isin(["yes", ""])
+    if final.any():
+        raise ValueError(
+            f"{path} has {log.loc[final, 'adjudicated'].iloc[0][:60]!r} in column 'adjudicated', "
+            f"line {int(final.argmax()) + 2}; write yes, or leave it empty."
+        )
+    for name in ("id", "answer"):
+        empty = log[name] == ""
+        if empty.any():
+            raise ValueError(
+                f"{path} has nothing in column {name!r}, line {int(empty.argmax()) + 2}; put back "
+                "what was there, or delete that line."
+            )
 
 
 def write_answers(log: pd.DataFrame, path: str | os.PathLike[str]) -> None:

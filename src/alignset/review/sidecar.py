@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alignset.review.ids import DESIGN, PROBABILITY, STRATUM, WAVE, id_key
+from alignset.review.ids import DESIGN, PROBABILITY, REMARKS, REVIEWED, STRATUM, WAVE, id_key
 from alignset.tables.atomic import new_file
 
 SUFFIX = ".design.json"
 MAX_WAVE = 1_000_000
 """Number of a sheet that nobody will reach."""
 _KIND, _VERSION = "design of a review sheet", 1
+_OTHER_SHAPES = (
+    ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError,
+)  # fmt: skip
+"""What reading JSON raises that is not a design."""
 _KEPT = "put the file back as `alignset sample` wrote it, or draw the sheet again with its --seed"
 
 
@@ -101,7 +105,7 @@ def read_sheet_design(path: str | os.PathLike[str]) -> SheetDesign:
         content = json.loads(place.read_bytes())
         design = _from_content(content)
         right = content["checksum"] == design.checksum()
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except _OTHER_SHAPES as error:
         raise ValueError(
             f"{place} is not the design of a review sheet ({error!r:.200}); {_KEPT}."
         ) from None
@@ -122,7 +126,11 @@ def _from_content(content: Any) -> SheetDesign:
     listed = {name: tuple(map(_text, content[name])) for name in names}
     label = content["label"] if content["label"] is None else _text(content["label"])
     design = SheetDesign(_text(content["id_column"]), rows, label=label, **listed)
-    chance, wave = (rows[name].to_numpy(float) for name in (PROBABILITY, WAVE))
+    if design.id_column in (REVIEWED, *DESIGN, *REMARKS):
+        raise ValueError(f"ids in column {design.id_column!r}")
+    chance, wave = (
+        np.array([_number(v) for v in rows[name].tolist()]) for name in (PROBABILITY, WAVE)
+    )
     if not len(rows) or not np.all(can_be_drawn(chance, wave)) or len(design.keys) < len(rows):
         raise ValueError("rows that cannot be")
     return design
@@ -130,7 +138,15 @@ def _from_content(content: Any) -> SheetDesign:
 
 def can_be_drawn(chance: Any, wave: Any) -> Any:
     """Tell which rows have a probability, and the number of a sheet, that there can be."""
-    return (chance > 0) & (chance <= 1) & (wave >= 1) & (wave <= MAX_WAVE) & (wave % 1 == 0)
+    with np.errstate(invalid="ignore"):  # infinity has no remainder
+        whole = wave % 1 == 0
+    return (chance > 0) & (chance <= 1) & (wave >= 1) & (wave <= MAX_WAVE) & whole
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)
 
 
 def _text(value: Any) -> str:

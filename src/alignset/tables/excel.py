@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import re
+import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,20 @@ import numpy as np
 import pandas as pd
 
 from alignset.extras import need
+from alignset.progress import progress_bar
 from alignset.tables.dialect import NA_WORDS, Tell
-from alignset.tables.scan import BLOCK, MAX_RATIO, MAX_UNPACKED
+from alignset.tables.workbook import MAX_COLUMNS, MAX_ROWS, check_workbook, check_worksheets
 
 MAX_CELLS = 100_000_000
-MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
-"""What a sheet can hold."""
-
-_EMPTY_FORMULA = re.compile(rb"(?:</f>|<f[^<>]*/>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
+"""Cells up to the last one of each row; more do not fit in memory."""
+MAX_TEXT = 32_767
+"""Characters that a cell can hold."""
 
 MAX_DIGITS = 15
 """Digits of a number that Excel keeps."""
+
+PIECE = 1_000
+"""Rows after which progress is reported."""
 
 
 def need_openpyxl(path: Path) -> None:
@@ -41,33 +45,16 @@ def read_sheet(
     zeros, percentages are 94.4 and not 0.944, and cells that show an error are gaps.
     """
     need_openpyxl(path)
-    _check_workbook(path)
-    import openpyxl  # type: ignore[import-untyped]
-
+    check_workbook(path)
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        try:
-            rows = _rows_of(path, book, sheet, tell)
-        finally:
-            book.close()
-    except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, IndexError, SyntaxError) as e:
-        raise ValueError(f"{path} is damaged or not an Excel file: {e!r}.") from None
-    if not rows:
-        return [], {}
-    width = max(len(row) for row in rows)
-    names = ["" if cell is None else str(cell.value).strip() for cell in _padded(rows[0], width)]
-    body = [_padded(row, width) for row in rows[1:]]
-    spoilt: Counter[str] = Counter()
-    shares: list[str] = []
-    columns = {}
-    for at, name in enumerate(names):
-        cells = [row[at] for row in body]
-        kept = as_text is True or (not isinstance(as_text, bool) and name in as_text)
-        columns[at] = _column(path, name, cells, kept, spoilt, shares)
-    if as_text is True:
-        columns = {at: ["" if v is None else v for v in column] for at, column in columns.items()}
-    _tell(spoilt, shares, tell)
-    empty = _never_computed(path)
+        with warnings.catch_warnings():  # what openpyxl leaves out is no part of a table
+            warnings.filterwarnings("ignore", module="openpyxl")
+            empty = check_worksheets(path)
+            names, columns = _read_sheet(path, sheet, as_text, tell)
+    except _DAMAGES as error:
+        if isinstance(error, ValueError) and path.name in str(error):
+            raise  # our own
+        raise ValueError(f"{path} is damaged or not an Excel file: {error!r:.200}.") from None
     if empty:
         tell(
             f"{path.name} has {empty} formulas that were never computed; their cells count as "
@@ -76,19 +63,38 @@ def read_sheet(
     return names, columns
 
 
-def _never_computed(path: Path) -> int:
-    """Count the formulas of a workbook that have no value, as programs write them."""
-    found = 0
-    with zipfile.ZipFile(path) as packed:
-        for name in packed.namelist():
-            if not name.startswith("xl/worksheets/") or not name.endswith(".xml"):
-                continue
-            with packed.open(name) as stream:
-                rest = b""
-                while block := stream.read(BLOCK):
-                    cells, mark, rest = (rest + block).rpartition(b"</c>")
-                    found += len(_EMPTY_FORMULA.findall(cells + mark))
-    return found
+_DAMAGES = (
+    zipfile.BadZipFile, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
+    SyntaxError, RuntimeError, EOFError,
+)  # fmt: skip
+"""What openpyxl and zipfile raise for files that no program writes."""
+
+
+def _read_sheet(
+    path: Path, sheet: str | None, as_text: bool | Collection[str], tell: Tell
+) -> tuple[list[str], dict[int, Any]]:
+    import openpyxl  # type: ignore[import-untyped]
+
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        rows, width = _rows_of(path, book, sheet, tell)
+    finally:
+        book.close()
+    if not rows:
+        return [], {}
+    names = ["" if cell is None else str(cell.value).strip() for cell in rows[0]]
+    names += [""] * (width - len(names))
+    spoilt: Counter[str] = Counter()
+    shares: list[str] = []
+    columns = {}
+    for at, name in enumerate(names):
+        cells = [row[at] if at < len(row) else None for row in rows[1:]]
+        kept = as_text is True or (not isinstance(as_text, bool) and name in as_text)
+        columns[at] = _column(path, name, cells, kept, spoilt, shares)
+    if as_text is True:
+        columns = {at: ["" if v is None else v for v in column] for at, column in columns.items()}
+    _tell(spoilt, shares, tell)
+    return names, columns
 
 
 def _tell(spoilt: Counter[str], shares: list[str], tell: Tell) -> None:
@@ -99,59 +105,45 @@ def _tell(spoilt: Counter[str], shares: list[str], tell: Tell) -> None:
         tell(f"percentages in {names} are read as they are shown: 94.4 for 94.4 %, not 0.944.")
 
 
-def _check_workbook(path: Path) -> None:
-    """Refuse a file that is no workbook, or unpacks to far more than a table would."""
-    with path.open("rb") as stream:
-        if stream.read(4) == b"\xd0\xcf\x11\xe0":
-            raise ValueError(
-                f"{path} is protected by a password, or written by an old Excel; save it as .xlsx "
-                "without a password, or as CSV."
-            )
-    try:
-        with zipfile.ZipFile(path) as packed:
-            size = sum(part.file_size for part in packed.infolist())
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{path} is damaged or not an Excel file: {error}.") from None
-    if size > max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size):
-        raise ValueError(
-            f"{path} unpacks to more than {MAX_UNPACKED >> 30} GiB and {MAX_RATIO} times its size, "
-            "as no table does."
-        )
-
-
-def _rows_of(path: Path, book: Any, sheet: str | None, tell: Tell) -> list[tuple[Any, ...]]:
-    """Return the rows of a sheet that hold something."""
+def _rows_of(path: Path, book: Any, sheet: str | None, tell: Tell) -> tuple[list[list[Any]], int]:
+    """Return the rows of a sheet that hold something, as wide as the first, and the widest."""
     pages = {page.title: page for page in book.worksheets}
     if sheet is not None and sheet not in pages:
         names = ", ".join(map(repr, pages))
         raise ValueError(f"{path} has no sheet {sheet!r}; it has {names}.")
     wanted = [sheet] if sheet is not None else list(pages)
     for name in wanted:
-        rows = list(_filled(path, pages[name]))
+        rows, width = _filled(path, pages[name])
         if rows:
             others = [other for other in pages if other != name]
             if sheet is None and others:
                 some = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
                 tell(f"{path.name}: sheet {name!r} is read, not {some}; choose with --sheet-name.")
-            return rows
-    return []
+            return rows, width
+    return [], 0
 
 
-def _filled(path: Path, page: Any) -> Iterator[tuple[Any, ...]]:
+def _filled(path: Path, page: Any) -> tuple[list[list[Any]], int]:
+    rows: list[list[Any]] = []
+    count = width = 0
+    size = page.max_row or MAX_ROWS
     page.reset_dimensions()  # what a file says about its size may be wrong
-    count = 0
-    for row in page.iter_rows():
-        last = max((k for k, cell in enumerate(row) if cell.value is not None), default=-1)
-        count += last + 1
-        if count > MAX_CELLS:
-            raise ValueError(f"{path} has more than {MAX_CELLS} cells; save it as CSV.")
-        if last >= 0:
-            yield row[: last + 1]
-
-
-def _padded(row: tuple[Any, ...], width: int) -> list[Any]:
-    held = [None if cell.value is None else cell for cell in row]
-    return held + [None] * (width - len(held))
+    with progress_bar() as advance:
+        for number, row in enumerate(page.iter_rows(), 1):
+            count += len(row)
+            if count > MAX_CELLS or number > MAX_ROWS:
+                raise ValueError(
+                    f"{path} has more than {MAX_CELLS} cells or {MAX_ROWS} rows, empty ones "
+                    "counted; delete what is empty, or save it as CSV."
+                )
+            last = next((k for k in range(len(row), 0, -1) if row[k - 1].value is not None), 0)
+            if last:
+                width = max(width, last)
+                most = len(rows[0]) if rows else last  # what has no name is never read
+                rows.append([None if c.value is None else c for c in row[: min(last, most)]])
+            if number % PIECE == 0:
+                advance(f"reading {path.name}", number, max(size, number))
+    return rows, width
 
 
 def _column(

@@ -125,9 +125,9 @@ def _keep_text(frame: pd.DataFrame, as_text: bool | Collection[str]) -> None:
         values = frame[name]
         check_plain(values)
         floats = isinstance(values.dtype, np.dtype) and values.dtype.kind == "f"
-        if floats and (values.abs() > MAX_EXACT).any():
+        if floats and (large := values.astype("float64").abs() > MAX_EXACT).any():
             raise ValueError(
-                f"column {name!r} holds {values[values.abs() > MAX_EXACT].iloc[0]:.0f} as a "
+                f"column {name!r} holds {values[large].iloc[0]:.0f} as a "
                 "decimal number, whose last digits are lost; store ids as text."
             )
         missing = values.isna().to_numpy(bool)
