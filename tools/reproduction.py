@@ -21,10 +21,10 @@ from reproduction_tables import DATASETS, SWEEPS, UNREAD, Variants
 from reproduction_tables import LABELS as EVERY_LABEL
 
 from alignset.cli.report import write_text
+from alignset.report.displays import save_figures
 from alignset.study import Reproduction, Store
 from alignset.study.claims import Verdicts
 from alignset.study.publication import load_publication
-from alignset.study.reproduction import save_figures
 
 PAGE = pages.DOCS / "reproduction"
 PAPER = pages.PAPER / "chil2023"

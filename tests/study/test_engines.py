@@ -107,7 +107,7 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path, monkeypatch):
 
 def test_without_dask_the_engine_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ValueError, match=r"install alignset\[dask\]"):
+    with pytest.raises(ValueError, match=r'pip install "alignset\[dask\]"'):
         run(load_grid(tmp_path), Store(tmp_path / "s.sqlite"), engine=Dask("tcp://127.0.0.1:9"))
 
 

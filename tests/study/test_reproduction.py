@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from report.made_up import cells, fail, published_of, small
 
+from alignset.report.displays import save_figures
 from alignset.study import Reproduction
 from alignset.study.claims import Verdicts
 from alignset.study.publication import load_publication
-from alignset.study.reproduction import save_figures
 
 PAPER = load_publication(Path(__file__).parents[2] / "paper" / "chil2023" / "claims.py")
 SMALL = fail(pd.concat([small(), small().assign(protocol="as-released")], ignore_index=True))

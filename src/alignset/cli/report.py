@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import pandas as pd
@@ -14,14 +14,13 @@ import pandas as pd
 from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.cli.review_options import say_next
 from alignset.cli.visible import visible
-from alignset.report import Display
+from alignset.report.displays import Display, save_figures
 from alignset.report.gather import gather
 from alignset.report.model_page import model_page
-from alignset.study.claims import Verdicts
-from alignset.study.publication import Publication, load_publication
-from alignset.study.reproduction import NO_PUBLICATION, Reproduction, save_figures
-from alignset.study.store import Store
 from alignset.tables.atomic import new_file
+
+if TYPE_CHECKING:
+    from alignset.study.publication import Publication
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -111,6 +110,12 @@ def _save(pictures: Sequence[Display], figures: Path | None) -> None:
 def _write_store(
     store: Path, output: Path, figures: Path | None, claims: Path | None, published: Path | None
 ) -> None:
+    # only here: the page of a model needs nothing of what a study needs
+    from alignset.study.claims import Verdicts
+    from alignset.study.publication import load_publication
+    from alignset.study.reproduction import NO_PUBLICATION, Reproduction
+    from alignset.study.store import Store
+
     results = Store(store).frame()
     if results.empty:
         raise ValueError(f"{store} has no results yet; fill it with `alignset run SPEC`.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -60,3 +61,12 @@ class Display(ABC):
     @abstractmethod
     def svg(self) -> str:
         """Return the picture as an SVG document; the same numbers give the same bytes."""
+
+
+def save_figures(displays: Sequence[Display]) -> Mapping[str, str]:
+    """Return file name -> content, for every figure and its numbers."""
+    saved: dict[str, str] = {}
+    for display in displays:
+        saved[f"{display.name}.svg"] = display.svg()
+        saved[f"{display.name}.csv"] = display.frame().to_csv(index=False, lineterminator="\n")
+    return saved

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -279,12 +279,3 @@ def _seeds(seeds: pd.Series[int]) -> str:
     if found == list(range(found[0], found[-1] + 1)) and len(found) > 2:
         return f"{found[0]} to {found[-1]}"
     return ", ".join(map(str, found))
-
-
-def save_figures(displays: Sequence[Display]) -> Mapping[str, str]:
-    """Return file name -> content, for every figure and its numbers."""
-    saved: dict[str, str] = {}
-    for display in displays:
-        saved[f"{display.name}.svg"] = display.svg()
-        saved[f"{display.name}.csv"] = display.frame().to_csv(index=False, lineterminator="\n")
-    return saved
