@@ -9,10 +9,11 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import io
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -278,7 +279,7 @@ def _page_case(shared: Shared, name: str, place: str, text: str, folder: Path) -
     write_columns(columns, path)
     argv = ["review", path, "--choice", "0", "--choice", "1", "-o", out]
     # what the page holds is what was in the file, apart from the apostrophe of a formula
-    plain = "\0" not in text and place in ("id", "shown", "column", "id column")
+    plain = not {"\0", "\ud800"} & set(text) and place in ("id", "shown", "column", "id column")
     names = [k for k in columns if k in ("note", text)][:1] if place != "id column" else ["note"]
     expected = {
         "ids": next(iter(columns.values())), "columns": names,
@@ -398,7 +399,7 @@ def _log_command(
         return ["disputes", log, "-o", queue], partial(_queued, log, queue, "id")
     if command == "disputes":
         argv = ["disputes", log, table, "--label", "obs", "--id", "pid", "-o", queue]
-        return argv, partial(_queued, log, queue, "pid")
+        return argv, partial(_queued, log, queue, "pid", table)
     if command == "audit":
         return [
             "audit",
@@ -421,14 +422,25 @@ def _log_command(
     return argv, partial(_nothing_lost, log, out)
 
 
-def _queued(log: Path, queue: Path, column: str) -> str | None:
-    """Rows to adjudicate are rows of the log, and none of them is on the list twice."""
+def plain_log(path: Path) -> pd.DataFrame:
+    """Read a log without the reader that is attacked."""
+    encoding = "utf-16" if path.read_bytes().startswith(b"\xff\xfe") else "utf-8-sig"
+    text = path.read_text(encoding=encoding)
+    mark = max(",;\t|", key=text.partition("\n")[0].count)
+    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, sep=mark)
+
+
+def _queued(log: Path, queue: Path, column: str, table: Path | None = None) -> str | None:
+    """Rows to adjudicate are in the log, or disputed in the table; none is on the list twice."""
     from alignset.review.ids import id_key
 
     listed = pd.read_csv(queue, dtype=str, keep_default_na=False)[column].tolist()
     if len(set(listed)) < len(listed):
         return "a row is on the list twice"
-    known = {id_key(i) for i in pd.read_csv(log, dtype=str, keep_default_na=False)["id"]}
+    known = {id_key(i) for i in plain_log(log)["id"]}
+    if table is not None:
+        frame = pd.read_csv(table, dtype=str, keep_default_na=False)
+        known |= {id_key(i) for i in frame["pid"][frame["review_state"] == "disputed"]}
     strange = [i for i in listed if id_key(i) not in known]
     return f"rows {strange} are not in the log" if strange else None
 
@@ -440,15 +452,19 @@ def _nothing_lost(log: Path, out: Path) -> str | None:
     if len(bare):
         return f"rows {bare['pid'].tolist()[:3]} are agreed, but nobody knows on what"
     names = ["id", "reviewer", "answer"]
-    old = pd.read_csv(log, dtype=str, keep_default_na=False, sep=None, engine="python")
+    old = plain_log(log)
     new = pd.read_csv(out.with_name("o.answers.csv"), dtype=str, keep_default_na=False)
-    kept = {
-        tuple(" ".join(str(c).split()) for c in row) for row in new[names].itertuples(index=False)
-    }
-    was = {
-        tuple(" ".join(str(c).split()) for c in row) for row in old[names].itertuples(index=False)
-    }
+    kept, was = ({_entry(row) for row in of[names].itertuples(index=False)} for of in (new, old))
     return f"answers were lost: {list(was - kept)[:3]}" if was - kept else None
+
+
+def _entry(row: Iterable[str]) -> tuple[str, ...]:
+    """Return an entry of a log without what a spreadsheet program may have changed."""
+    from alignset.review.cells import read_cell
+    from alignset.review.ids import id_key
+
+    pid, *others = (" ".join(str(read_cell(cell)).split()).casefold() for cell in row)
+    return (id_key(pid), *others)
 
 
 def _hostile_log(shared: Shared, name: str, place: str, text: str, folder: Path) -> Case:
@@ -578,6 +594,8 @@ def reading_cases(shared: Shared) -> Iterator[Callable[[Path], Case]]:
             yield partial(_reading_case, shared, option, word, "predict")
             if option != "--encoding":
                 yield partial(_reading_case, shared, option, word, "sample")
+    for mark in "\\]^[(*?$#%&!~`_=<>@{}/: ;|\t":
+        yield partial(_marked_case, shared, mark)
     for word in values["--sheet-name"]:
         yield partial(_sheet_case, shared, word)
     bins = ["", "=", "age", "age=", "=18", "age=18,40,65", "age=40,18", "age=18,18", "age=nan",
@@ -622,6 +640,15 @@ def _reading_case(shared: Shared, option: str, word: str, command: str, folder: 
     return Case(
         "reading", name, argv, partial(predicted_alike, shared, out, read_ids(shared.table), ())
     )
+
+
+def _marked_case(shared: Shared, mark: str, folder: Path) -> Case:
+    """Write the good table with a mark that nobody would choose, and say so."""
+    path, out = folder / "t.csv", folder / "o.csv"
+    path.write_text(shared.table.read_text().replace(",", mark))
+    argv = ["predict", shared.model, path, "-o", out, "--sep", mark]
+    check = partial(predicted_alike, shared, out, read_ids(shared.table), ())
+    return Case("reading", f"predict: separated by {mark!r}", argv, check)
 
 
 def _sheet_case(shared: Shared, word: str, folder: Path) -> Case:

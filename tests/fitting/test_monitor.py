@@ -75,6 +75,11 @@ def test_rows_of_one_class_and_without_groups_can_be_monitored(model):
     assert "only columns" in monitor(model, later.drop(columns="told")).notes[-1]
 
 
+def test_a_later_table_without_a_feature_is_refused(model):
+    with pytest.raises(ValueError, match="the table has no column 'x'"):
+        monitor(model, table(seed=1).drop(columns="x"))
+
+
 def test_predict_reports_a_value_from_another_unit(model):
     later = table(seed=1)
     later.loc[4, "x"] = 1e6

@@ -99,3 +99,15 @@ def test_the_command_prints_agreement_by_group_and_writes_the_queue(tmp_path, ca
     assert len(told["queue"]) == len(written)
     # an existing file is not overwritten
     assert main(["disputes", *asked, "-o", str(queue)]) == 1
+
+
+def test_pairs_of_many_reviewers_are_printed_up_to_a_limit(tmp_path, capsys):
+    people = [f"r{i}" for i in range(30)]
+    said = [(i % 40, who, "no" if i % 3 else "yes") for i, who in enumerate(people * 4)]
+    log_of(*said).to_csv(tmp_path / "t.answers.csv", index=False)
+    assert main(["disputes", str(tmp_path / "t.answers.csv")]) == 0
+    out = capsys.readouterr().out
+    assert "388 more, about fewer rows, are left out; see --json" in out  # of 435 pairs
+    assert len([line for line in out.splitlines() if " and r" in line]) == 47
+    assert main(["disputes", str(tmp_path / "t.answers.csv"), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["agreement"]) == 438

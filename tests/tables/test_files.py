@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from alignset.tables import delimited
+from alignset.tables.dialect import Dialect
 from alignset.tables.files import check_columns, read_table, write_table
 
 FRAME = pd.DataFrame({"age": [61.0, None, 70.0], "sex": ["f", "m", None], "n": [1, 2, 3]})
@@ -422,3 +423,10 @@ def test_a_flipped_bit_in_a_feather_file_crashes_nothing_and_shows_no_memory(tmp
         (tmp_path / "u.feather").write_bytes(flipped)
         codes.add(read_in_a_child(tmp_path / "u.feather"))
     assert codes == {0, 1}
+
+
+@pytest.mark.parametrize("mark", ["\\", "]", "^", "[", "|", "$", "~"])
+def test_any_mark_that_is_named_separates(tmp_path, mark):
+    (tmp_path / "t.csv").write_text(f"pid{mark}n\n007{mark}1.5\n008{mark}2\n")
+    read = read_table(tmp_path / "t.csv", dialect=Dialect(separator=mark))
+    assert read.to_dict("list") == {"pid": ["007", "008"], "n": [1.5, 2.0]}

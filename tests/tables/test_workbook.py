@@ -9,6 +9,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
+from alignset.cli import main
 from alignset.tables.files import read_table
 
 SHEET = "xl/worksheets/sheet1.xml"
@@ -120,3 +121,24 @@ def test_half_floats_as_ids_are_read_without_a_warning(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read_table(path, as_text=["pid"])["pid"].tolist() == ["1", "2.5"]
+
+
+def test_a_filled_in_workbook_with_an_error_is_refused_in_one_line(tmp_path, capsys):
+    pd.DataFrame({"pid": ["01", "02"], "obs": [0, 1]}).to_csv(tmp_path / "t.csv", index=False)
+    book = openpyxl.Workbook()
+    for row in (["pid", "stratum", "wave", "probability", "reviewed"], ["#N/A", "1", 1, 0.5, "1"]):
+        book.active.append(row)
+    book.save(tmp_path / "s.xlsx")
+    words = [
+        "join",
+        tmp_path / "s.xlsx",
+        tmp_path / "t.csv",
+        "--label",
+        "obs",
+        "-o",
+        tmp_path / "o.csv",
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main([str(word) for word in words]) == 1
+    assert "line 2, row ''" in capsys.readouterr().err

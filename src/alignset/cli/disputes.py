@@ -21,6 +21,8 @@ AGREED = {
     "high": "to",
 }  # fmt: skip
 """Column of agreement -> its heading."""
+MOST_SHOWN = 50
+"""Lines about agreement that are printed."""
 
 
 @click.command("disputes", cls=TableCommand)
@@ -83,7 +85,12 @@ def _as_json(found: Disputes) -> dict[str, Any]:
 
 
 def _print(found: Disputes, level: float) -> None:
-    ask.print_grid(agreement_frame(list(found.agreement)), AGREED)
+    every = agreement_frame(list(found.agreement))
+    # pairs of many people are too many to be read, and most share no row
+    most = every["rows"].sort_values(ascending=False, kind="stable").index[:MOST_SHOWN]
+    ask.print_grid(every.loc[most.sort_values()], AGREED)
+    if len(every) > MOST_SHOWN:
+        ask.say(f"{len(every) - MOST_SHOWN} more, about fewer rows, are left out; see --json")
     ask.say(
         f"agree: share of pairs of answers that are the same; of a class, of answers that name it; "
         f"{percent(level)} intervals\n"

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from alignset.cli import review_options as ask
+from alignset.cli.reading import tell
 from alignset.review.page import MARK, review_page
 from alignset.tables.atomic import new_file
 from alignset.tables.files import check_new_file
@@ -49,8 +50,9 @@ def command(
         raise ValueError(f"{place.name} must end in .html, so that a browser opens it.")
     check_new_file(place, overwrite=overwrite or (out is None and _is_ours(place)))
     page = review_page(
-        sheet, show=show or None, choices=choices, design=design, reviewer=reviewer, title=title
-    )
+        sheet, show=show or None, choices=choices, design=design, reviewer=reviewer, title=title,
+        tell=tell(),
+    )  # fmt: skip
     with new_file(place.absolute()) as part:
         part.write_text(page.html(), encoding="utf-8", newline="\n")
     shown = ", ".join(page.columns) or "nothing but the id"

@@ -176,6 +176,7 @@ def monitor(
     if model.profile is None or isinstance(model.preprocessing, Matrix):
         notes.append("the folder keeps no profile of its training table; fit again to get one.")
     else:
+        check_columns(frame, model.columns.features)
         held = read_columns(frame, model.preprocessing)
         far, drift = far_values(model.profile, held), column_drift(model.profile, held)
     told = (len(frame), 0, drift, tuple(far))

@@ -19,6 +19,7 @@ from alignset.review.ids import DESIGN, REMARKS, REVIEWED, REVIEWER, id_key
 from alignset.review.reading import check_header, reviewer_of
 from alignset.review.sheet import CANNOT_TELL
 from alignset.review.sidecar import SheetDesign, find_designs, read_sheet_design
+from alignset.tables.dialect import Tell, warn
 from alignset.tables.files import check_names, column_names, read_table
 
 MARK = '<meta name="generator" content="alignset review">'
@@ -92,6 +93,7 @@ def review_page(
     design: str | os.PathLike[str] | None = None,
     reviewer: str = "",
     title: str = "",
+    tell: Tell = warn,
 ) -> ReviewPage:
     """Make the page of a sheet.
 
@@ -108,12 +110,14 @@ def review_page(
     reviewer : str
         Whom the page is for, where the sheet does not say it.
     title : str
+    tell : callable, optional
+        Called with a sentence for everything that was left out; by default a warning.
     """
     place = Path(path)
     if place.suffix.lower() == ".json":
         raise ValueError(f"{place.name} is for Label Studio; make the page from the sheet.")
     names = column_names(place) if place.is_file() else []
-    frame = read_table(place, as_text=True).map(read_cell)
+    frame = read_table(place, as_text=True, tell=tell).map(read_cell)
     check_header(place, names)
     frame.columns = [read_cell(str(name)) for name in frame.columns]
     own = (*DESIGN, REVIEWED, *REMARKS)

@@ -33,6 +33,7 @@ from alignset.review.sidecar import (
     named_designs,
     read_sheet_design,
 )
+from alignset.tables.dialect import Tell
 from alignset.tables.files import column_names, read_table
 
 FILLED = "-filled"
@@ -73,9 +74,10 @@ def read_reviews(
     is_table = place.suffix.lower() != ".json"
     named = named_designs(place, beside) if known is None else []
     hint = read_sheet_design(named[0]) if named else known
-    id_column, rows = _from_table(place, hint) if is_table else read_tasks(place)
+    notes: list[str] = []
+    id_column, rows = _from_table(place, hint, notes.append) if is_table else read_tasks(place)
     rows = _in_words(rows, place, reviewer)
-    notes, missing, sure = [], "", known is not None
+    missing, sure = "", known is not None
     if known is None:
         found = find_designs(place, rows["id"], beside=beside)
         missing = _why_not(place, [path for path, _ in found])
@@ -96,7 +98,7 @@ def read_reviews(
             "the design of this sheet with --design FILE."
         )
     rows, problems = _add_design(rows, known)
-    return _one_each(Reviews(id_column, rows, place.name, problems, (), known, sure))
+    return _one_each(Reviews(id_column, rows, place.name, problems, tuple(notes), known, sure))
 
 
 def _sheet_file(path: str | os.PathLike[str]) -> Path:
@@ -145,7 +147,7 @@ def check_header(path: Path, names: Sequence[str]) -> None:
             )
 
 
-def _from_table(path: Path, design: SheetDesign | None) -> tuple[str, pd.DataFrame]:
+def _from_table(path: Path, design: SheetDesign | None, tell: Tell) -> tuple[str, pd.DataFrame]:
     """Return the name of the id column, and the sheet as text."""
     names = column_names(path)
     check_header(path, names)
@@ -157,7 +159,7 @@ def _from_table(path: Path, design: SheetDesign | None) -> tuple[str, pd.DataFra
     there = [name for name in own if name in names]
     answers = [REVIEWED] if REVIEWED in names or not people else []
     wanted = [*([first] if first else []), *dict.fromkeys([*there, *answers]), *people]
-    frame = read_table(path, columns=wanted, as_text=True)
+    frame = read_table(path, columns=wanted, as_text=True, tell=tell)
     if not first:
         raise ValueError(f"{path} has no column that says which row of the table a row is.")
     frame = frame.rename(columns={first: "id"}).map(read_cell)

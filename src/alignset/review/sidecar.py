@@ -120,10 +120,12 @@ def read_sheet_design(path: str | os.PathLike[str]) -> SheetDesign:
 def _from_content(content: Any) -> SheetDesign:
     if content["alignset"] != _KIND or content["version"] != _VERSION:
         raise ValueError(f"version {content['version']!r}")
-    rows = pd.DataFrame(content["rows"], columns=["id", *DESIGN])
+    names = ["id", *DESIGN]
+    if any(not isinstance(row, list) or len(row) != len(names) for row in content["rows"]):
+        raise ValueError(f"rows that are not {', '.join(names)}")
+    rows = pd.DataFrame(content["rows"], columns=names)
     rows["id"], rows[STRATUM] = rows["id"].map(_text), rows[STRATUM].map(_text)
-    names = ("choices", "groups", "reviewers")
-    listed = {name: tuple(map(_text, content[name])) for name in names}
+    listed = {name: tuple(map(_text, content[name])) for name in ("choices", "groups", "reviewers")}
     label = content["label"] if content["label"] is None else _text(content["label"])
     design = SheetDesign(_text(content["id_column"]), rows, label=label, **listed)
     if design.id_column in (REVIEWED, *DESIGN, *REMARKS):

@@ -52,7 +52,7 @@ def read_sheet(
             empty = check_worksheets(path)
             names, columns = _read_sheet(path, sheet, as_text, tell)
     except _DAMAGES as error:
-        if isinstance(error, ValueError) and path.name in str(error):
+        if isinstance(error, ValueError) and str(error).startswith((str(path), path.name)):
             raise  # our own
         raise ValueError(f"{path} is damaged or not an Excel file: {error!r:.200}.") from None
     if empty:

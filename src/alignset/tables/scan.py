@@ -81,7 +81,7 @@ def look_through(path: Path, encoding: str, separator: str, n_columns: int) -> s
 
 def _add_padded(padded: set[int], lines: str, separator: str) -> None:
     """Add the columns of lines with a cell that begins with a zero and another digit."""
-    for found in re.finditer(rf"(?:^|[\r\n{separator}]) *[-+]?0[0-9]", lines):
+    for found in re.finditer(rf"(?:^|[\r\n{re.escape(separator)}]) *[-+]?0[0-9]", lines):
         begins = max(lines.rfind(mark, 0, found.start() + 1) for mark in "\r\n") + 1
         padded.add(lines.count(separator, begins, found.end()))
 
