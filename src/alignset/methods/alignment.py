@@ -13,20 +13,19 @@ Step 2 alternates, 2a first, epoch by epoch. Only theta predicts.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from scipy.stats import loguniform
+
 from alignset.extras import torch
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
+from alignset.rows import Problem
+from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, group_sums
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-from dataclasses import dataclass, replace
-
-from scipy.stats import loguniform
-
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.rows import Problem
-from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, group_sums
 
 MIN_CLEAN_RATE = 1e-3
 """Floor of 1 - r^_k, so that a group whose labels all seem wrong does not divide by zero."""

@@ -13,17 +13,16 @@ Reviewed rows keep cross entropy; alpha is estimated from them, with one pseudo-
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alignset.extras import torch
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, observed_fit
+from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-from dataclasses import dataclass
-
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, observed_fit
-from alignset.stack import NetShape, binary_cross_entropy, cross_entropy, softmax
 
 MIN_DIAGONAL = 1e-3
 RATIO = (0.1, 10.0)

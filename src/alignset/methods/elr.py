@@ -7,19 +7,18 @@ The second term pulls predictions towards the memory and so weakens the gradient
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scipy.stats import loguniform, uniform
+
 from alignset.extras import torch
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
+from alignset.stack import cross_entropy, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-from dataclasses import dataclass
-
-from scipy.stats import loguniform, uniform
-
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.stack import cross_entropy, softmax
 
 MARGIN = 1e-4
 """Probabilities are kept in [MARGIN, 1 - MARGIN], and the logarithm's argument above MARGIN."""

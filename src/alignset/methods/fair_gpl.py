@@ -9,20 +9,19 @@ Reviewed rows keep cross entropy and are not peers; T_z[y, y~] is counted on the
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scipy.stats import loguniform
+
 from alignset.extras import torch
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, loss_known
+from alignset.stack import cross_entropy, group_sums, log_softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-import math
-from dataclasses import dataclass
-
-from scipy.stats import loguniform
-
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, loss_known
-from alignset.stack import cross_entropy, group_sums, log_softmax
 
 MIN_DELTA = 0.1
 """Floor of |Delta_z|, so that no group counts more than tenfold."""

@@ -8,20 +8,19 @@ One view, which is x itself, is the plain Jensen-Shannon loss. Reviewed rows kee
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scipy.stats import uniform
+
 from alignset.extras import torch
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
+from alignset.stack import log_softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-import math
-from dataclasses import dataclass
-
-from scipy.stats import uniform
-
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.stack import log_softmax
 
 HALF_STEP = 2.0**-24
 """Half the spacing of uniform numbers on (-1, 1): keeps the normal numbers finite and centred."""

@@ -8,17 +8,15 @@ Stage 3    theta         min of  mean_i w_i CE(f(x_i), y~_i, or y_i on A)
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alignset.extras import torch
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, observed_fit
+from alignset.stack import NetShape, cross_entropy
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-from dataclasses import dataclass
-
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, observed_fit
-from alignset.stack import NetShape, cross_entropy
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,19 @@ and a start near the identity can.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scipy.stats import loguniform
+
 from alignset.extras import torch
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
+from alignset.stack import NetShape, cross_entropy, log_softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-import math
-from dataclasses import dataclass
-
-from scipy.stats import loguniform
-
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step
-from alignset.stack import NetShape, cross_entropy, log_softmax
 
 START_RIGHT = 0.9
 """Diagonal of T(x) when phi outputs zero, so that T(x) starts near the identity."""

@@ -9,17 +9,15 @@ with grad l_i taken at theta, grad L_A at theta', and the new Theta in the last 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from alignset.extras import torch
+from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
+from alignset.stack import NetShape, cross_entropy, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-from dataclasses import dataclass, replace
-
-from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step
-from alignset.stack import NetShape, cross_entropy, softmax
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,18 @@ Reviewed rows keep cross entropy against the true label throughout.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scipy.stats import loguniform
+
 from alignset.extras import torch
+from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, loss_known
+from alignset.stack import NetShape, cross_entropy, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-from dataclasses import dataclass
-
-from scipy.stats import loguniform
-
-from alignset.methods.base import Batch, Facts, Hyper, Method, Nets, Stage, Step, loss_known
-from alignset.stack import NetShape, cross_entropy, softmax
 
 ROWS_PER_PART = 10
 """A part starts as a random average of about this many rows."""

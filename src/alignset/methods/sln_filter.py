@@ -9,17 +9,16 @@ Reviewed rows are always kept, with their true label as target and sigma = 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from scipy.stats import loguniform, uniform
 
 from alignset.methods.base import Batch, Hyper, Method, Nets, Stage, Step, loss_known
 from alignset.stack import cross_entropy, log_softmax, softmax
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
