@@ -21,6 +21,7 @@ import gc
 import os
 import select
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -44,7 +45,7 @@ CLOCK = 600.0
 """Seconds after which a case that does nothing is killed; on a busy machine all take long."""
 REFUSED = (0, 1, 2)
 KINDS = ("cases", "accepted", "refused", "faults", "crashes", "slow", "wrong")
-COUNTED = (*KINDS, "CPU s", "slowest s")
+COUNTED = (*KINDS, "slowest s", "code")
 AREAS = (option_cases, sheet_cases, excel_cases, design_cases, page_cases, log_cases,
          monitor_cases, reading_cases, table_cases)  # fmt: skip
 
@@ -168,13 +169,22 @@ def every_case(shared: Shared, only: str) -> Iterator[Callable[[Path], Case]]:
                 yield make
 
 
-def counted(found: Found) -> dict[str, list[str]]:
+def code_of() -> str:
+    """Return the commit that is attacked, with a plus if files were changed since."""
+    told = [
+        subprocess.run(["git", *words], cwd=PAGE.parent, capture_output=True, text=True).stdout
+        for words in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "../../src"])
+    ]
+    return f"{told[0].strip() or 'unknown'}{'+' if told[1].strip() else ''}"
+
+
+def counted(found: Found, code: str) -> dict[str, list[str]]:
     """Return a row of the table for each area."""
     return {
         area: [
             *(str(found.counts[area][kind]) for kind in KINDS),
-            f"{sum(found.seconds[area]):.0f}",
             f"{max(found.seconds[area]):.1f}",
+            code,
         ]
         for area in found.counts
     }
@@ -194,10 +204,10 @@ def counted_before() -> dict[str, list[str]]:
 
 def page(rows: dict[str, list[str]]) -> str:
     """Write what was found as a page."""
-    sums = [sum(int(row[i]) for row in rows.values()) for i in range(len(KINDS) + 1)]
-    slowest = max(float(row[-1]) for row in rows.values())
+    sums = [sum(int(row[i]) for row in rows.values()) for i in range(len(KINDS))]
+    slowest = max(float(row[-2]) for row in rows.values() if row[-2])
     table = [*sorted([area, *row] for area, row in rows.items())]
-    table.append(["**all**", *map(str, sums), f"{slowest:.1f}"])
+    table.append(["**all**", *map(str, sums), f"{slowest:.1f}", ""])
     lines = [
         "# Malformed tables, sheets and options",
         "",
@@ -207,7 +217,8 @@ def page(rows: dict[str, list[str]]) -> str:
         "*wrong* is a result that breaks the rule stated with the case (a review on another row, a",
         "row lost, an id changed, a prediction other than that of the same table in plain form, a",
         "script on a page), an escape code on the terminal, or an error of several lines that is",
-        "not the list of a sheet's rows.",
+        "not the list of a sheet's rows. The last columns: CPU seconds of the slowest, and the",
+        "commit that was attacked.",
         "",
         "| area | " + " | ".join(COUNTED) + " |",
         "|---|" + "---:|" * len(COUNTED),
@@ -224,6 +235,8 @@ def page(rows: dict[str, list[str]]) -> str:
         "| characters of a cell or a name in CSV and TSV | 131 072 |",
         "| characters of a line | 67 108 864 |",
         "| what a .gz file unpacks to | 1 GiB, or 200 times its size if that is more |",
+        "| what an .xlsx file unpacks to | 64 MiB, or 200 times its size if that is more |",
+        "| rows and cells of a sheet, empty ones counted | 1 048 576, 100 000 000 |",
         "| whole numbers as labels | 64 bits |",
         "| classes, groups | 20, 50 |",
         "| number of a wave | 1 000 000 |",
@@ -246,7 +259,7 @@ def campaign() -> int:
     )
     parser.add_argument("--every", action="store_true", help="say how every case ended")
     options = parser.parse_args()
-    known = {cases.__name__: cases for cases in AREAS}
+    known, code = {cases.__name__: cases for cases in AREAS}, code_of()
     named = options.only.split(",") if options.only else list(known)
     areas = [known[name] for name in named] if set(named) <= set(known) else []
     rows, stories = (counted_before() if options.only and areas else {}), 0
@@ -260,7 +273,7 @@ def campaign() -> int:
         for chosen in [cases(shared) for cases in areas] or [every_case(shared, options.only)]:
             found = attack(chosen, lambda text: print(text, flush=True), every=options.every)
             stories += len(found.stories)
-            rows |= counted(found)
+            rows |= counted(found, code)
             if options.write and areas:  # a long campaign is kept as far as it came
                 PAGE.parent.mkdir(exist_ok=True)
                 PAGE.write_text(page(rows), encoding="utf-8")

@@ -111,3 +111,11 @@ def test_pairs_of_many_reviewers_are_printed_up_to_a_limit(tmp_path, capsys):
     assert len([line for line in out.splitlines() if " and r" in line]) == 47
     assert main(["disputes", str(tmp_path / "t.answers.csv"), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["agreement"]) == 438
+
+
+def test_a_log_in_which_every_answer_is_adjudicated_can_be_shown(tmp_path, capsys):
+    log = log_of((1, "an", "no"), (2, "an", "yes")).assign(adjudicated="yes")
+    assert find_disputes(log).reviewers.frame().columns.tolist()[:2] == ["reviewer", "answers"]
+    log.to_csv(tmp_path / "t.answers.csv", index=False)
+    assert main(["disputes", str(tmp_path / "t.answers.csv")]) == 0
+    assert "reviewer  answers" in capsys.readouterr().out

@@ -8,7 +8,7 @@ classes; if there is none, nothing can be said, and answers are taken as they ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -74,9 +74,11 @@ class ReviewerModel:
     def frame(self) -> pd.DataFrame:
         """One row per reviewer."""
         names = [f"wrong_if_{value}" for value in self.answers.classes.tolist()]
+        own = [field.name for field in fields(ReviewerError) if field.name != "by_class"]
         return pd.DataFrame(
-            [{**vars(one), **dict(zip(names, one.by_class, strict=True))} for one in self.errors]
-        ).drop(columns="by_class")
+            [{**vars(one), **dict(zip(names, one.by_class, strict=True))} for one in self.errors],
+            columns=[*own, *names],  # also where all answers settle others, and nobody is judged
+        )
 
     @property
     def uncertain(self) -> int:
