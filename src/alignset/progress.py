@@ -48,6 +48,29 @@ class Counter:
             self.what = what or self.what
             self.progress(self.what, self.done, self.total)
 
+    @contextmanager
+    def part(self, size: float) -> Iterator[Callable[[float], None]]:
+        """Yield what takes the share of ``size`` pieces that is done; in the end all of them are.
+
+        Examples
+        --------
+        >>> told = []
+        >>> counter = Counter(lambda *report: told.append(report[1]), "training", 8)
+        >>> with counter.part(4) as tell:
+        ...     tell(0.25)
+        >>> told
+        [0, 1.0, 4.0]
+        """
+        done = 0.0
+
+        def tell(share: float) -> None:
+            nonlocal done
+            self.add(size * share - done)
+            done = size * share
+
+        yield tell
+        tell(1.0)
+
 
 @contextmanager
 def progress_bar(*, show: bool | None = None) -> Iterator[Progress]:

@@ -216,6 +216,17 @@ def test_a_gpu_trains_to_the_same_place(method):
     assert_same_fits(cpu, gpu, these, atol=1e-3)
 
 
+def test_progress_moves_with_every_epoch_and_ends_at_all_trainings():
+    told = []
+    these, trainer = problems(), replace(TRAINER, max_epochs=8, n_jobs=1)
+    trainer.fit(Standard(), these, CONFIGS, progress=lambda *report: told.append(report))
+    done = [at for _, at, _ in told]
+    assert done == sorted(done)
+    assert len(done) > 8
+    assert done[-1] == pytest.approx(told[-1][2])
+    assert told[-1][2] == len(these) * len(CONFIGS)
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_threads_record_their_epochs_at_the_same_time():

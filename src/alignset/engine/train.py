@@ -94,17 +94,26 @@ class Training:
         sparse = self.validation.x.multiplied_sparse
         return self.recipe.backbone.for_sparse(params) if sparse else params
 
-    def run(self) -> Trained:
-        """Run all stages; a replica's score is that of its last stage."""
+    def run(self, tell: Callable[[float], None] | None = None) -> Trained:
+        """Run all stages; a replica's score is that of its last stage.
+
+        ``tell`` is called after every epoch with the share of all that were allowed.
+        """
         stages = self.method.stages()
         epochs = torch.zeros(*self.size, len(stages))
         score = torch.zeros(self.size)
         with workspace():
             for i, stage in enumerate(stages):
-                self._run_stage(stage, {"best": score, "epochs": epochs[..., i]})
+                results = {"best": score, "epochs": epochs[..., i]}
+                self._run_stage(stage, results, tell and _within(tell, i, len(stages)))
         return Trained(self.weights, score, epochs.to(torch.int64))
 
-    def _run_stage(self, stage: Stage, results: dict[str, Tensor]) -> None:
+    def _run_stage(
+        self,
+        stage: Stage,
+        results: dict[str, Tensor],
+        tell: Callable[[float], None] | None = None,
+    ) -> None:
         rows = self._stage_rows(stage)
         stack = self._fresh_stack(stage, rows)
         shuffler = Shuffler(self.seeds, stage.name, self._n_batches(stage))
@@ -131,6 +140,8 @@ class Training:
             if score is not None:
                 stack.stop["score"] = score
             stack.stop["epochs"] += stack.stop["running"]
+            if tell is not None:
+                tell(epoch / limit)
             stack.keep(stopping.update(stack.stop, epoch, stack.stop["score"]))
             repacked = self._repack(stack, results, epoch)
             if repacked is None:
@@ -251,3 +262,8 @@ def _own(grad: Tensor) -> Tensor:
 def sizes_of(problem: Problem) -> Sizes:
     """Return what other problems must have in common with this one to be stacked with it."""
     return Sizes(problem.n_features, problem.n_classes, problem.n_groups)
+
+
+def _within(tell: Callable[[float], None], stage: int, n: int) -> Callable[[float], None]:
+    """Return what takes the share of a stage, and tells that of all."""
+    return lambda share: tell((stage + share) / n)

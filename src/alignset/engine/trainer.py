@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -136,10 +137,10 @@ class Trainer:
         def train(job: tuple[slice, slice]) -> Trained:
             rows, columns = job
             torch.set_num_threads(1)
-            with team(cores) if len(jobs) == 1 else nullcontext():
-                trained = Training(recipe, method, problems[rows], configs[columns]).run()
-            counter.add(trained.score.numel())
-            return trained
+            training = Training(recipe, method, problems[rows], configs[columns])
+            all_cores = team(cores) if len(jobs) == 1 else nullcontext()
+            with all_cores, counter.part(math.prod(training.size)) as tell:
+                return training.run(tell)
 
         with _settings_restored():
             torch.backends.cuda.matmul.allow_tf32 = self.tf32

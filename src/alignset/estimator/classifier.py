@@ -131,6 +131,8 @@ class NoisyLabelClassifier(
     recalibration_ : GroupCalibration or None
         Slope and intercepts for groups whose probabilities were off by more than chance on
         reviewed rows that the model had not seen; None if there are none.
+    unseen_ : Unseen or None
+        What a blend and its candidates said of rows they did not see, if it was asked to keep it.
     n_features_in_ : int
 
     Examples
