@@ -115,3 +115,9 @@ def test_thresholds_by_group_are_refused_if_predictions_do_not_know_the_groups(t
     assert main([*words, "--per-group"]) == 1
     assert "--judge-by" in capsys.readouterr().err
     assert main(words) == 0
+
+
+@pytest.mark.parametrize("name", ["nobody", "", "*"])
+def test_a_column_to_judge_by_that_is_not_there_is_named(name):
+    with pytest.raises(ValueError, match="the table has no column"):
+        fit(table(60, 40), by=(name,))

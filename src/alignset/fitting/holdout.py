@@ -91,6 +91,7 @@ class Judging:
     def targets(self, frame: pd.DataFrame, targets: Targets, holdout: Holdout | None) -> Targets:
         """Return the rows that models are judged on, in the groups that they are judged by."""
         if self.by:
+            check_columns(frame, self.by)
             names, codes = read_groups(frame, list(self.by))
             targets = replace(targets, group_names=names, group=codes)
         return targets if holdout is None else targets.take(holdout.fold >= 0)
