@@ -7,7 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -77,8 +77,24 @@ class Local(Engine):
                 yield train_cohort(cohort, device=device, n_jobs=threads, counter=counter)
             return
         how: dict[str, Any] = {"inner_max_num_threads": 1, "initializer": _end_with}
-        with parallel_config("loky", n_jobs=jobs, initargs=(os.getpid(),), **how):
+        own = parallel_config("loky", n_jobs=jobs, initargs=(os.getpid(),), **how)
+        with _quietly_interrupted(), own:
             yield from _through_joblib(cohorts, device, counter)
+
+
+@contextmanager
+def _quietly_interrupted() -> Iterator[None]:
+    """Keep a thread of joblib from telling that it lost its work, as it may when Ctrl-C ends it."""
+    tell = threading.excepthook
+
+    def unless_lost(failed: Any) -> None:
+        lost = "ExecutorManager" in type(failed.thread).__name__
+        if not (lost and issubclass(failed.exc_type, KeyError)):
+            tell(failed)
+
+    threading.excepthook = unless_lost
+    yield
+    threading.excepthook = tell  # not after an interrupt: such a thread ends later than we do
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,7 @@ def column_drift(profile: Profile, held: ColumnValues) -> tuple[ColumnDrift, ...
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from alignset.tables.preprocess import fit_preprocessing
     >>> from alignset.tables.profile import profile_table, read_columns
     >>> frame = pd.DataFrame({"age": np.arange(1000.0)})
