@@ -12,15 +12,19 @@ from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import log_loss, roc_auc_score
 
 from alignset import NoisyLabelClassifier, flip_by_features, make_synthetic_released
+
+sys.path.insert(0, str(Path(__file__).parent))
+from cells import Drawn
+from run import score
 
 TRAIN, REVIEWED = 3500, 0.1
 RATES = {
@@ -85,9 +89,9 @@ def run(cell: tuple[Any, ...], model: str, jobs: int | None) -> list[Any]:
     clf.fit(X[old], seen[old], y_true=known, groups=group[old])
     seconds = time.monotonic() - begun
     p = clf.predict_proba(X[new], group[new])[:, 1]
-    worst = min(roc_auc_score(true[new][g], p[g]) for g in (group[new] == k for k in (0, 1)))
-    found = roc_auc_score(true[new], p), worst, log_loss(true[new], p)
-    return [*(round(float(v), 5) for v in found), round(seconds, 1)]
+    rows = Drawn(X[old], seen[old], known, group[old], true[old], X[new], true[new], group[new])
+    found = score(rows, p)
+    return [*(round(float(found[name]), 5) for name in FIELDS[5:-1]), round(seconds, 1)]
 
 
 if __name__ == "__main__":

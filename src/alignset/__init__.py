@@ -6,6 +6,8 @@ scikit-learn.
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +49,9 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     for module, names in _HOME.items():
         if name in names.split():
-            with in_one_piece():
-                return getattr(import_module(f"alignset.{module}"), name)
+            home = f"alignset.{module}"
+            with nullcontext() if home in sys.modules else in_one_piece():
+                return getattr(import_module(home), name)
     raise AttributeError(f"module 'alignset' has no attribute {name!r}")
 
 

@@ -4,20 +4,14 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 
-from alignset.cli import main
 from alignset.estimator import NoisyLabelClassifier
 from alignset.estimator.as_model import predictor_of
 from alignset.model.fitted import Model
 from alignset.model.folder import save_model
 from alignset.tables.columns import Columns
 from alignset.tables.preprocess import fit_preprocessing
-
-
-def run(capsys, *argv):
-    code = main([str(word) for word in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture(scope="module")

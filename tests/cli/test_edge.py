@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 
 from alignset.cli import main
 from alignset.cli.review_options import print_grid
@@ -12,12 +13,6 @@ from alignset.cli.visible import visible
 from alignset.labels import encode_labels
 from alignset.tables.columns import choose_columns
 from alignset.tables.files import read_table
-
-
-def run(capsys, *argv):
-    code = main([str(a) for a in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.mark.parametrize("name", ["[/bold]", "[red]", ":smile:", "\x1b[31mred", "\x07", "\u202e"])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+from commands import run
 
-from alignset.cli import main
 from alignset.estimator import NoisyLabelClassifier
 
 
@@ -10,12 +10,6 @@ def model(tmp_path):
     clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0, n_jobs=1)
     clf.fit(np.eye(4), [0, 1, 0, 1], y_true=[0, 1, 1, None]).save(tmp_path / "m")
     return tmp_path / "m"
-
-
-def run(capsys, *argv):
-    code = main([str(a) for a in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_a_model_is_exported_once(model, tmp_path, capsys):

@@ -3,16 +3,14 @@ import re
 import signal
 import subprocess
 import sys
-from functools import partial
 from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run, train_quickly
 
 from alignset import load_model
-from alignset.cli import main
-from alignset.fitting.held_out import Settings
 from alignset.fitting.plain import PLAIN
 from alignset.model import folder
 
@@ -31,15 +29,7 @@ def write_table(path, n=150, reviewed=60, seed=0):
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    """Train small networks for a few epochs; the command line always trains as it should."""
-    quick = partial(Settings, hidden=4, max_epochs=3, n_boot=50)
-    monkeypatch.setattr("alignset.cli.fit.Settings", quick)
-
-
-def run(capsys, *argv):
-    code = main([str(a) for a in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    train_quickly(monkeypatch)
 
 
 def arguments(table, out):

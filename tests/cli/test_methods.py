@@ -1,18 +1,11 @@
 import json
 
 import pytest
+from commands import run
 
-from alignset.cli import main
 from alignset.estimator.names import name_of
 from alignset.fitting.plain import PLAIN
 from alignset.methods.registry import METHODS
-
-
-def run(capsys, *argv):
-    code = main(list(argv))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
 
 NAMED = ["blend", "observed", "reviewed", "both", "recalibrated", "shrunk", "surrogate",
          "rates", "linear", "trees"]  # fmt: skip

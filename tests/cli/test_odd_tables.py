@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run, train_quickly
 
 from alignset import load_model
 from alignset.cli import main
@@ -41,14 +42,7 @@ def hospital(seed=0):
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    quick = partial(Settings, hidden=4, max_epochs=3, n_boot=50)
-    monkeypatch.setattr("alignset.cli.fit.Settings", quick)
-
-
-def run(capsys, *argv):
-    code = main([str(a) for a in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    train_quickly(monkeypatch)
 
 
 def write(frame, path):

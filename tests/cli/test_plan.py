@@ -4,14 +4,9 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 
 from alignset.cli import main
-
-
-def run(capsys, *argv):
-    code = main([str(word) for word in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 
-from alignset.cli import main
 from alignset.fitting.fit import fit_table
 from alignset.fitting.held_out import Settings
 from alignset.model.folder import save_model
@@ -25,12 +25,6 @@ def model(tmp_path_factory):
     place = tmp_path_factory.mktemp("fitted") / "m"
     save_model(fit_table(table(), choice, method="joint", settings=settings).model, place)
     return place
-
-
-def run(capsys, *argv):
-    code = main([str(a) for a in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

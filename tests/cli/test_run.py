@@ -1,15 +1,10 @@
 import pytest
+from commands import run
 from study.grids import SPEC, write_grid
 from study.test_store import done
 
 from alignset.cli import main
 from alignset.study.store import Store
-
-
-def run(capsys, *argv):
-    code = main([*map(str, argv)])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

@@ -3,15 +3,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 
-from alignset.cli import main
 from alignset.review.sidecar import read_sheet_design
-
-
-def run(capsys, *argv):
-    code = main([str(word) for word in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

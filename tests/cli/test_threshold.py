@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 
 from alignset import load_model
-from alignset.cli import main
 from alignset.fitting.fit import fit_table
 from alignset.fitting.held_out import Settings
 from alignset.model.export import export_onnx
@@ -43,12 +43,6 @@ def made(tmp_path_factory):
 def folder(made, tmp_path):
     save_model(load_model(made / "m"), tmp_path / "m")
     return tmp_path / "m"
-
-
-def run(capsys, *argv):
-    code = main([str(a) for a in argv])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_a_threshold_is_chosen_written_and_used(folder, made, tmp_path, capsys):

@@ -25,3 +25,31 @@ def chromium():
             yield browser
         finally:
             browser.close()
+
+
+def outside(url):
+    """Tell whether an address is of the network."""
+    return not url.startswith(("file:", "data:", "blob:"))
+
+
+@contextmanager
+def watched_pages(browser):
+    """Yield what opens an empty page; no console may speak, nothing may be asked of the network.
+
+    A page is opened in a context of its own with the settings given, or in one that is passed.
+    """
+    complaints, contexts = [], []
+
+    def new_page(context=None, **settings):
+        if context is None:
+            contexts.append(context := browser.new_context(**settings))
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda r: complaints.append(r.url) if outside(r.url) else None)
+        return page
+
+    yield new_page
+    for context in contexts:
+        context.close()
+    assert complaints == []

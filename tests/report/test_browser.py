@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report.browser import chromium
+from report.browser import chromium, outside, watched_pages
 from report.made_up import fail, published_of, small
 
 from alignset.study import Reproduction
@@ -34,25 +34,14 @@ def browser():
 @pytest.fixture
 def open_page(browser, address):
     """Open the page; the console must stay empty and nothing may be asked of the network."""
-    complaints, contexts = [], []
+    with watched_pages(browser) as new_page:
 
-    def open_(**settings):
-        contexts.append(browser.new_context(**settings))
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda r: complaints.append(r.url) if _outside(r.url) else None)
-        page.goto(address)
-        return page
+        def open_(**settings):
+            page = new_page(**settings)
+            page.goto(address)
+            return page
 
-    yield open_
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def _outside(url):
-    return not url.startswith(("file:", "data:", "blob:"))
+        yield open_
 
 
 def overflow(page):
@@ -190,7 +179,7 @@ def test_what_a_script_would_do_is_forbidden(browser, address, tmp_path):
     path = tmp_path / "hostile.html"
     path.write_text(text.replace("<main", hostile + "<main", 1), encoding="utf-8")
     page, asked = browser.new_page(), []
-    page.on("request", lambda r: asked.append(r.url) if _outside(r.url) else None)
+    page.on("request", lambda r: asked.append(r.url) if outside(r.url) else None)
     page.goto(path.as_uri())
     assert page.locator("#here").count() == 1  # it is there
     assert page.evaluate("window.ran") is None

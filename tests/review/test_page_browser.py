@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report.browser import chromium
+from report.browser import chromium, watched_pages
 
 from alignset.cli import main
 from alignset.review.log import read_answers
@@ -27,30 +27,18 @@ def browser():
 @pytest.fixture
 def open_page(browser):
     """Open a page; the console stays empty, and nothing is asked of the network."""
-    complaints, contexts = [], []
+    with watched_pages(browser) as new_page:
 
-    def open_(path, context=None, init="", **settings):
-        if context is None:
-            contexts.append(context := browser.new_context(**settings))
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda r: complaints.append(r.url) if _outside(r.url) else None)
-        page.on("dialog", lambda dialog: dialog.accept())
-        if init:
-            page.add_init_script(init)
-        page.goto(Path(path).as_uri())
-        page.wait_for_selector("html[data-ready]")
-        return page
+        def open_(path, context=None, init="", **settings):
+            page = new_page(context, **settings)
+            page.on("dialog", lambda dialog: dialog.accept())
+            if init:
+                page.add_init_script(init)
+            page.goto(Path(path).as_uri())
+            page.wait_for_selector("html[data-ready]")
+            return page
 
-    yield open_
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def _outside(url):
-    return not url.startswith(("file:", "data:", "blob:"))
+        yield open_
 
 
 def make(folder, n=30, **columns):

@@ -91,8 +91,7 @@ def command(model: Path, table: Path, as_json: bool, reading: TableReading, **op
     elif found.next is not None and not as_json:
         ask.say(f"proposed for review: {len(found.next)} rows; write them with --sheet next.csv")
     if not as_json and options["sheet"] is None:  # a sheet that was written says what is next
-        again = ("alignset", "audit", model, table, "--next", "50", "--sheet", "next.csv")
-        ask.say_next(ask.as_command(*again))
+        ask.say_next("audit", model, table, "--next", "50", "--sheet", "next.csv")
 
 
 def _check_outputs(options: dict[str, Any]) -> None:

@@ -66,9 +66,7 @@ def command(
         ask.say(f"{out}: {len(found)} rows to adjudicate, those that matter most first")
         ask.say("next: fill in its column `reviewed`, on `alignset review`'s page or by hand, then")
         whole = table or Path("TABLE")
-        ask.say_next(
-            ask.as_command("alignset", "join", out, whole, "--adjudicated", "-o", "adjudicated.csv")
-        )
+        ask.say_next("join", out, whole, "--adjudicated", "-o", "adjudicated.csv")
     elif len(found):
         ask.say(f"{len(found)} rows to adjudicate; write them with -o queue.csv")
 

@@ -249,7 +249,7 @@ def _report(fitted: Fitted, out: Path) -> None:
     for part in ("conclusion", "evidence", "caveat"):
         click.echo(visible(f"{part}: {getattr(fitted.advice, part)}"))
     click.echo(f"model: {out}")
-    say_next(f"alignset report {shlex.quote(str(out))} -o report.html")
+    say_next("report", out, "-o", "report.html")
 
 
 def _report_candidates(manifest: dict[str, Any]) -> None:

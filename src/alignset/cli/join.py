@@ -155,13 +155,13 @@ def _say_next(joined: Joined, given: Sequence[Reviews], label: str, truth: str, 
     """Say what settles a dispute, or else how to learn from the answers."""
     own_id = ["--id", given[0].id_column] if given[0].id_column != "row" else []
     if joined.n_disputed:
-        words: list[object] = ["alignset", "disputes", answers_path(out), out, "--label", label]
-        ask.say_next(ask.as_command(*words, *own_id, "-o", "disputes.csv"))
+        log = answers_path(out)
+        ask.say_next("disputes", log, out, "--label", label, *own_id, "-o", "disputes.csv")
         return
     design = next((sheet.design for sheet in given if sheet.design is not None), None)
-    words = ["alignset", "fit", out, "--label", label, "--truth", truth]
+    words: list[object] = ["fit", out, "--label", label, "--truth", truth]
     for name in () if design is None else design.groups:
         words += ["--group", name]
     if joined.log["reviewer"].nunique() > 1:  # how often each errs is part of what is known
         words += ["--answers", answers_path(out)]
-    ask.say_next(ask.as_command(*words, *own_id, "--probability", "probability", "--out", "model"))
+    ask.say_next(*words, *own_id, "--probability", "probability", "--out", "model")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -80,16 +79,10 @@ def command(
     _print(found)
     if out is not None:
         ask.say(f"{out}: {len(found.frame())} measures")
-    ask.say_next(_next(found, model, table))
-
-
-def _next(found: Monitored, model: Path, table: Path) -> str:
-    """Return the command that goes on from here."""
     if found.colour == "green":
-        return shlex.join(["alignset", "predict", str(model), str(table), "-o", "predictions.csv"])
-    # whatever has changed, reviewed rows of the later table tell whether it matters
-    words = ["alignset", "audit", str(model), str(table), "--next", "50", "--sheet", "next.csv"]
-    return shlex.join(words)
+        ask.say_next("predict", model, table, "-o", "predictions.csv")
+    else:  # whatever has changed, reviewed rows of the later table tell whether it matters
+        ask.say_next("audit", model, table, "--next", "50", "--sheet", "next.csv")
 
 
 def _as_json(found: Monitored) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -99,15 +98,15 @@ def command(
         _print_forecast(made)
     _print_outlay(outlay)
     if made.total:
-        ask.say_next(_next(made, aim, table, label, group, truth))
+        ask.say_next(*_next(made, aim, table, label, group, truth))
 
 
 def _next(
     made: Plan | Forecast, aim: Aim, table: Path, label: str, group: list[str], truth: str | None
-) -> str:
-    """Return the command that draws the rows."""
+) -> list[str]:
+    """Return the words of the command that draws the rows."""
     n = made.budget if isinstance(made, Plan) and made.budget else made.total
-    words = ["alignset", "sample", str(table), "--n", str(n), "--label", label]
+    words = ["sample", str(table), "--n", str(n), "--label", label]
     words += [word for name in group for word in ("--group", name)]
     words += [] if truth is None else ["--truth", truth]
     if isinstance(made, Forecast):
@@ -116,7 +115,7 @@ def _next(
         for name, value in (("score", aim.score), ("score-b", aim.score_b), ("threshold", cut)):
             words += [] if value is None else [f"--{name}", str(value)]
         words += [] if aim.between is None else ["--between", *map(str, aim.between)]
-    return shlex.join([*words, "-o", "sheet.csv"])
+    return [*words, "-o", "sheet.csv"]
 
 
 def _as_json(made: Plan | Forecast) -> dict[str, Any]:

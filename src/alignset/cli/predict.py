@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -56,5 +55,4 @@ def command(
     for note in predictions.notes:
         click.echo(visible(f"note: {note}"))
     click.echo(f"{len(predictions.table)} rows: {out}")
-    names = " ".join(shlex.quote(str(path)) for path in (model, table))
-    ask.say_next(f"alignset monitor {names}")
+    ask.say_next("monitor", model, table)

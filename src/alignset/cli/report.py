@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,7 +96,7 @@ def command(
     click.echo(f"{output}: {len(page.sections)} sections, {len(page.displays)} figures")
     click.echo(visible(f"conclusion: {facts.advice.conclusion}"))
     if facts.advice.level != "no":
-        say_next(f"alignset predict {shlex.quote(str(source))} NEW_TABLE.csv -o predictions.csv")
+        say_next("predict", source, "NEW_TABLE.csv", "-o", "predictions.csv")
 
 
 def _save(pictures: Sequence[Display], figures: Path | None) -> None:

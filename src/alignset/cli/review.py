@@ -64,7 +64,7 @@ def command(
     name = f"{sheet.stem}{'.' + page.reviewer if page.reviewer else '.NAME'}-filled.csv"
     if page.reviewer and sheet.stem.endswith(f".{page.reviewer}"):
         name = f"{sheet.stem}-filled.csv"
-    ask.say_next(ask.as_command("alignset", "join", name, "TABLE", "-o", "reviewed.csv"))
+    ask.say_next("join", name, "TABLE", "-o", "reviewed.csv")
 
 
 def _is_ours(place: Path) -> bool:

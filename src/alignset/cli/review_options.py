@@ -186,19 +186,18 @@ def _print_upright(out: Console, heads: Sequence[str], rows: Sequence[Sequence[s
                 out.print(f"{'  ' if j else ''}{head}: {text}", soft_wrap=True)
 
 
-def say_next(command: str) -> None:
-    """Print the command to type next, on one line, so that it can be copied."""
+def say_next(*words: object) -> None:
+    """Print the command to type next, on one line, as a shell takes it, so that it can be copied.
+
+    The words are those after ``alignset``.
+    """
+    command = shlex.join(["alignset", *map(str, words)])
     click.echo(visible(f"next: {command}"))
 
 
 def say(text: str) -> None:
     """Print a sentence, wrapped to the terminal."""
     console().print(visible(text), highlight=False, markup=False)
-
-
-def as_command(*words: object) -> str:
-    """Return words as a shell takes them."""
-    return shlex.join(map(str, words))
 
 
 def console() -> Console:

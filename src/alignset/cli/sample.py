@@ -104,7 +104,7 @@ def command(
         click.echo(f"{place}: {len(shared[name])} rows for {name}")
     double = sum(map(len, shared.values())) - len(sheet)
     click.echo(f"{_about(sheet, out)}; {double} of {len(sheet)} rows are reviewed twice")
-    ask.say_next(ask.as_command("alignset", "review", next(iter(places.values()))))
+    ask.say_next("review", next(iter(places.values())))
 
 
 def check_sheet_outputs(
@@ -139,4 +139,4 @@ def write_outputs(
     if tasks is not None:
         click.echo(f"{tasks}: the same rows as Label Studio tasks; labelling interface:")
         click.echo(LABEL_STUDIO_CONFIG, nl=False)
-    ask.say_next(ask.as_command("alignset", "review", out))
+    ask.say_next("review", out)

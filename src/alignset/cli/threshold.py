@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -188,19 +187,18 @@ def _print(found: ThresholdChoice, loaded: Model, folder: Path, dry_run: bool) -
     for note in found.notes:
         ask.say(f"note: {note}")
     ask.say(f"{folder}: {'nothing was written' if dry_run else 'threshold written'}")
-    ask.say_next(_next(found, folder, name) if dry_run else _report(folder))
+    if dry_run:
+        ask.say_next(*_next(found, folder, name))
+    else:
+        ask.say_next("report", folder, "-o", "report.html")
 
 
-def _report(folder: Path) -> str:
-    return f"alignset report {shlex.quote(str(folder))} -o report.html"
-
-
-def _next(found: ThresholdChoice, folder: Path, positive: str) -> str:
-    """Return the command that writes what was only tried."""
+def _next(found: ThresholdChoice, folder: Path, positive: str) -> list[str]:
+    """Return the words of the command that writes what was only tried."""
     table = click.get_current_context().params["table"]
-    words = ["alignset", "threshold", str(folder), *([] if table is None else [str(table)])]
+    words = ["threshold", str(folder), *([] if table is None else [str(table)])]
     words += ["--target", f"{found.target}={found.value:g}", "--positive", positive]
-    return shlex.join([*words, *(["--per-group"] if found.by_group else [])])
+    return [*words, *(["--per-group"] if found.by_group else [])]
 
 
 def _columns(frame: pd.DataFrame, name: str) -> list[pd.Series[float]]:

@@ -155,13 +155,13 @@ def held_out_by_blend(clf: NoisyLabelClassifier, targets: Targets) -> HeldOut:
     found = clf.unseen_
     if found is None:
         raise ValueError("a blend keeps what it said of unseen rows only if keep_unseen is set.")
-    names = {(one.strategy.name, one.learner.name): name for name, one in PLAIN.items()}
-    scores = {BLEND: np.full((len(targets.group), len(clf.classes_)), np.nan)}
-    for own, score in found.scores.items():
-        name = BLEND if own == WHOLE else names.get(own)
-        if name is not None:
+    names = {WHOLE: BLEND}
+    names |= {(one.strategy.name, one.learner.name): name for name, one in PLAIN.items()}
+    scores = {}
+    for own, name in names.items():
+        if own in found.scores:
             scores[name] = np.full((len(targets.group), len(clf.classes_)), np.nan)
-            scores[name][found.at] = score
+            scores[name][found.at] = found.scores[own]
     doubt = np.full(len(targets.group), np.nan)
     doubt[found.at] = 1 - found.confidence
     return HeldOut(scores, _more_doubt(doubt, targets))
