@@ -2,7 +2,8 @@
 
     python paper/robustness/run.py paper/robustness/grid.toml --out results/robustness.csv
 
-Cells that the file already has are not run again. ``--replications`` and ``--seconds`` stop early.
+Cells that the file already has are not run again. ``--first`` and ``--replications`` choose which
+are drawn, ``--seconds`` stops early. ``weight`` is what a candidate counts in the blend.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 sys.path.insert(0, str(Path(__file__).parent))
 from cells import Cell, Drawn, cells_of, draw
 
-METRICS = ("auroc", "worst_auroc", "log_loss", "brier", "calibration", "tpr", "seconds")
+METRICS = ("auroc", "worst_auroc", "log_loss", "brier", "calibration", "tpr", "weight", "seconds")
 FIELDS = ("data", "noise", "rate", "reviewed", "replication", "model", *METRICS)
 
 
@@ -36,15 +37,17 @@ def main() -> None:
     parser.add_argument("grid", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--replications", type=int)
+    parser.add_argument("--first", type=int, default=0, help="the first replication to draw")
+    parser.add_argument("--replications", type=int, help="how many to draw")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--networks", type=int, default=2, help="replications that run networks")
     options = parser.parse_args()
     grid = tomllib.loads(options.grid.read_text())
-    grid["replications"] = options.replications or grid["replications"]
+    grid["replications"] = options.first + (options.replications or grid["replications"])
     done = finished(options.out)
-    todo = [cell for cell in cells_of(grid) if cell.name not in done]
+    drawn = (cell for cell in cells_of(grid) if cell.replication >= options.first)
+    todo = [cell for cell in drawn if cell.name not in done]
     options.out.parent.mkdir(parents=True, exist_ok=True)
     new = not options.out.exists()
     with options.out.open("a", newline="") as file:
@@ -66,7 +69,7 @@ def run_all(todo: list[Cell], most: int, options: argparse.Namespace) -> Iterato
                 cell = next(queue, None)
                 if cell is None:
                     break
-                networks = cell.replication < options.networks
+                networks = cell.replication < options.first + options.networks
                 waiting[pool.submit(run_cell, cell, most, options.device, networks)] = cell
             if not waiting:
                 return
@@ -101,16 +104,16 @@ def run_cell(cell: Cell, most: int, device: str, networks: bool) -> list[dict[st
         except (ValueError, ImportError) as error:  # too few rows, or cleanlab is not installed
             print(f"{cell.name}: {name}: {error}", flush=True)
             continue
-        for part, said in answers:
-            spent = time.perf_counter() - start
-            found.append({**about, "model": name + part, **score(rows, said), "seconds": spent})
+        for part, said, weight in answers:
+            more = {"weight": weight, "seconds": time.perf_counter() - start}
+            found.append({**about, "model": name + part, **score(rows, said), **more})
     for row in found:
         row.update({k: round(row[k], 5) for k in METRICS})
     return found
 
 
 def models(rows: Drawn, seed: int, device: str, networks: bool) -> Any:
-    """(name, function that fits and yields (what, probability of class 1)) of every model."""
+    """(name, function that fits and gives (what, P(class 1), its weight)) of every model."""
     looked = rows.true >= 0
     everyone = np.ones(len(looked), dtype=bool)
     labels = {
@@ -129,33 +132,33 @@ def models(rows: Drawn, seed: int, device: str, networks: bool) -> Any:
             yield method, lambda method=method: estimator(rows, method, seed, device)
 
 
-def plain(rows: Drawn, y: Any, at: Any, learner: str) -> list[tuple[str, Any]]:
+def plain(rows: Drawn, y: Any, at: Any, learner: str) -> list[tuple[str, Any, float]]:
     """Three lines of scikit-learn; the shares of the classes where it cannot be fitted."""
     if learner == "linear":
         model: Any = LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=500)
     else:
         model = HistGradientBoostingClassifier(random_state=0)
     try:
-        return [("", model.fit(rows.X[at], y[at]).predict_proba(rows.X_test)[:, 1])]
+        said = model.fit(rows.X[at], y[at]).predict_proba(rows.X_test)[:, 1]
     except ValueError:
-        return [("", np.full(len(rows.y_test), y[at].mean() if at.any() else 0.5))]
+        said = np.full(len(rows.y_test), y[at].mean() if at.any() else 0.5)
+    return [("", said, 1.0)]
 
 
-def estimator(rows: Drawn, method: Any, seed: int, device: str) -> list[tuple[str, Any]]:
+def estimator(rows: Drawn, method: Any, seed: int, device: str) -> list[tuple[str, Any, float]]:
     """What ships; of a blend also every candidate alone."""
     from alignset import NoisyLabelClassifier
 
     clf = NoisyLabelClassifier(method, random_state=seed, device=device, n_jobs=1)
     y_true = np.where(rows.true >= 0, rows.true, np.nan)
     clf.fit(rows.X, rows.seen, y_true=y_true, groups=rows.group)
-    found = [("", clf.predict_proba(rows.X_test)[:, 1])]
+    found = [("", clf.predict_proba(rows.X_test)[:, 1], 1.0)]
     if method is None:
         X = clf._scale(rows.X_test)
         for row, model in zip(clf.candidates_[:-1], clf._model.models, strict=True):
             odds = model.log_odds(X.astype(np.float32).astype(float))
-            found.append(
-                (f": {row.labels} {row.learner}", 1 / (1 + np.exp(odds[:, 0] - odds[:, 1])))
-            )
+            said = 1 / (1 + np.exp(odds[:, 0] - odds[:, 1]))
+            found.append((f": {row.labels} {row.learner}", said, row.weight))
     return found
 
 

@@ -9,7 +9,15 @@ import pytest
 
 from alignset.evaluate import auroc
 from alignset.learners.base import one_hot
-from alignset.learners.stacking import JudgedRows, expected_labels, fit_weights, solve
+from alignset.learners.stacking import (
+    INTERCEPT,
+    TRUST,
+    JudgedRows,
+    expected_labels,
+    fit_weights,
+    solve,
+    trusted,
+)
 from alignset.learners.standing import auroc_with_error
 
 
@@ -30,7 +38,7 @@ def test_the_solution_is_a_minimum() -> None:
     def loss(v, b):
         z = np.tensordot(v, odds, 1) + b
         logs = z[np.arange(len(y)), y] - np.logaddexp.reduce(z, axis=1)
-        return -logs.sum() + 10 * ((v - prior) ** 2).sum() + (b**2).sum()
+        return -logs.sum() + 10 * ((v - prior) ** 2).sum() + INTERCEPT * (b**2).sum()
 
     best = loss(found.v, found.intercept)
     rng = np.random.default_rng(1)
@@ -54,6 +62,34 @@ def test_few_rows_stay_near_the_prior() -> None:
     found, _ = fit_weights(odds, rows, np.array([1.0, 1.0, 1.0, 3.0]), seed=0)
     assert found.shrinkage > 100
     assert found.v.sum() < 2
+
+
+def test_what_weights_are_drawn_towards_is_the_start_times_what_each_did_alone() -> None:
+    odds, y, _ = candidates(6)
+    labels, start = one_hot(y, 2), np.array([0.4, 0.1, 0.3, 0.2])
+    likelihood = []
+    for each in odds:
+        p = np.exp(each) / np.exp(each).sum(axis=1, keepdims=True)
+        likelihood.append(np.prod(p[np.arange(6), y]))
+    expected = start * np.array(likelihood) ** TRUST
+    assert trusted(start, odds, labels) == pytest.approx(expected / expected.sum())
+
+
+def test_two_dozen_rows_tell_a_candidate_that_is_wrong_from_one_that_is_right() -> None:
+    found = []
+    for seed in range(20):
+        odds, y, weight = candidates(24, seed)
+        rows = JudgedRows(y, y, weight, 2)
+        found.append(fit_weights(odds[[0, 2]], rows, np.array([0.1, 0.9]), seed=0)[0].v)
+    right, wrong = np.mean(found, axis=0)
+    assert right > wrong  # though it started with a ninth of the other's weight
+
+
+def test_a_handful_of_rows_does_not_move_every_probability() -> None:
+    odds, y, weight = candidates(24)
+    y = np.where(np.arange(24) < 20, 1, y)  # by luck: nearly all of one class
+    found, _ = fit_weights(odds[[0, 3]], JudgedRows(y, y, weight, 2), seed=0)
+    assert 0 < found.intercept[1] - found.intercept[0] < 1
 
 
 def test_a_row_of_weight_three_is_three_rows() -> None:

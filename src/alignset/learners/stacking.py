@@ -2,10 +2,16 @@
 
     min over v >= 0, b   sum_i CE(t_i, softmax(b + sum_j v_j s_j l_ij)) + lambda |v - p|^2
 
-The super learner (van der Laan, Polley & Hubbard 2007), shrunk towards given weights p: a hundred
+The super learner (van der Laan, Polley & Hubbard 2007), shrunk towards weights p: a hundred
 reviewed rows cannot choose freely among seventeen candidates. The slope s_j puts a candidate on the
 scale of the true labels first: wrong labels make the log-odds of a model of them too small, few
 rows make those of a model of reviewed rows too large, and equal weights would then not be equal.
+
+Two dozen rows cannot fit seventeen weights, but they can tell seventeen models apart, each of which
+has one number, its log loss. So p is what the candidates start with, times what each did alone
+(pseudo-BMA weights, Yao, Vehtari, Simpson & Gelman 2018, at a temperature):
+
+    p_j  ~  start_j exp(-TRUST sum_i CE(t_i, softmax(b_j + s_j l_ij)))
 
 The labels t_i make use of rows that nobody reviewed (prediction-powered inference, Angelopoulos et
 al. 2023): with q_i = P(y_i | y~_i, what the candidates say), from models that did not see row i,
@@ -39,12 +45,15 @@ from alignset.learners.linear import Linear
 LEAST, ROWS = 3.0, 2000.0
 """Shrinkage: at least so much, and so many / m for m reviewed rows."""
 
-SLOPE = 5.0
+TRUST = 1 / 3
+"""What the log loss of a candidate alone counts; 1 would be a likelihood, and chosen by luck."""
+
+SLOPE = 2.0
 """A slope is drawn towards one as if by about so many rows."""
 
 FOLDS = 10
 
-INTERCEPT = 1.0
+INTERCEPT = 10.0
 """Penalty of the intercept: a handful of reviewed rows must not move every probability."""
 
 Mask = NDArray[np.bool_]
@@ -105,24 +114,29 @@ def fit_weights(
     odds : float array of shape (J, n, K)
         Log-odds of rows that the candidates did not see.
     prior : float array of shape (J,), optional
-        What the weights are drawn towards; equal weights by default.
+        What the candidates start with; equal weights by default.
     """
     known = rows.reviewed
     prior = np.full(len(odds), 1.0 / len(odds)) if prior is None else prior / prior.sum()
-    true = rows.labels(known, None)
-    pooled = np.tensordot(prior * _slopes(odds, true), odds, 1)
+    alone = _alone(odds, rows.labels(known, None))
+    pooled = np.tensordot([p * each.v[0] for p, each in zip(prior, alone, strict=True)], odds, 1)
     q = None if known.all() else expected_labels(pooled, rows, seed=seed)
-    labels = rows.labels(known, q)
-    slope = _slopes(odds, labels)
+    alone = _alone(odds, rows.labels(known, q))
+    slope = np.array([each.v[0] for each in alone])
     odds = odds * slope[:, None, None]
+    told = odds + np.array([each.intercept for each in alone])[:, None]
     shrinkage = max(LEAST, ROWS / rows.n_reviewed)
+
+    def fitted(use: Mask) -> BlendWeights:
+        labels = rows.labels(use, q)
+        return solve(odds, labels, shrinkage, trusted(prior, told, labels))
+
     held = np.empty((len(rows.y), rows.n_classes))
     fold = _deal(rows, seed)
     for part in np.unique(fold):
         out = fold == part
-        found = solve(odds, rows.labels(known & ~out, q), shrinkage, prior)
-        held[out] = found.log_odds(odds[:, out])
-    found = solve(odds, labels, shrinkage, prior)
+        held[out] = fitted(known & ~out).log_odds(odds[:, out])
+    found = fitted(known)
     return replace(found, v=found.v * slope), held
 
 
@@ -150,9 +164,16 @@ def _deal(rows: JudgedRows, seed: int) -> Ints:
     return fold if rows.unit is None else of_unit(fold, rows.unit)
 
 
-def _slopes(odds: Floats, labels: Floats) -> Floats:
-    """Return by how much to multiply each candidate's log-odds, drawn towards one."""
-    return np.array([solve(each[None], labels, SLOPE, np.ones(1)).v[0] for each in odds])
+def _alone(odds: Floats, labels: Floats) -> list[BlendWeights]:
+    """Return a slope, drawn towards one, and an intercept for each candidate."""
+    return [solve(each[None], labels, SLOPE, np.ones(1)) for each in odds]
+
+
+def trusted(prior: Floats, odds: Floats, labels: Floats) -> Floats:
+    """Return what weights are drawn towards: their start, times what each candidate did alone."""
+    loss = np.array([_cross_entropy(each, labels)[0] for each in odds])
+    found = prior * np.exp(-TRUST * (loss - loss.min()))
+    return np.asarray(found / found.sum())
 
 
 def total_log_loss(odds: Floats, y: Ints, weight: Floats) -> float:
@@ -163,14 +184,10 @@ def total_log_loss(odds: Floats, y: Ints, weight: Floats) -> float:
 def solve(odds: Floats, labels: Floats, shrinkage: float, prior: Floats) -> BlendWeights:
     """Return the best weights for one shrinkage and weighted labels (n, K)."""
     J, _, K = odds.shape
-    weight = labels.sum(axis=1)
 
     def value(p: Floats) -> tuple[float, Floats]:
         v, b = p[:J], p[J:]
-        z = np.tensordot(v, odds, 1) + b
-        top = np.logaddexp.reduce(z, axis=1, keepdims=True)
-        miss = weight[:, None] * np.exp(z - top) - labels
-        loss = weight @ top[:, 0] - (z * labels).sum()
+        loss, miss = _cross_entropy(np.tensordot(v, odds, 1) + b, labels)
         loss += shrinkage * ((v - prior) ** 2).sum() + INTERCEPT * (b**2).sum()
         slope = np.tensordot(odds, miss, ([1, 2], [0, 1])) + 2 * shrinkage * (v - prior)
         return float(loss), np.concatenate([slope, miss.sum(0) + 2 * INTERCEPT * b])
@@ -180,3 +197,11 @@ def solve(odds: Floats, labels: Floats, shrinkage: float, prior: Floats) -> Blen
     found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds)
     b = found.x[J:]
     return BlendWeights(found.x[:J], b - b.mean(), shrinkage)
+
+
+def _cross_entropy(odds: Floats, labels: Floats) -> tuple[float, Floats]:
+    """Return the sum of it over weighted labels (n, K), and its gradient."""
+    weight = labels.sum(axis=1)
+    top = np.logaddexp.reduce(odds, axis=1, keepdims=True)
+    miss = weight[:, None] * np.exp(odds - top) - labels
+    return float(weight @ top[:, 0] - (odds * labels).sum()), miss
