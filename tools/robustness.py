@@ -69,9 +69,7 @@ def half(values: pd.Series) -> float:
     return float(student.ppf(0.975, n - 1) * values.std() / np.sqrt(n)) if n > 1 else np.nan
 
 
-def page(
-    rows: pd.DataFrame, found: pd.DataFrame, alone: pd.DataFrame, before: pd.DataFrame
-) -> str:
+def page(rows: pd.DataFrame, found: pd.DataFrame, alone: pd.DataFrame, before: pd.DataFrame) -> str:
     """Return the page."""
     n = found["replications"]
     first = rows["replication"].min()
