@@ -181,3 +181,13 @@ def test_a_spoilt_threshold_is_refused(folder, capsys):
     path.write_text(text.replace('"target": "tpr"', '"target": "fpr"'), encoding="utf-8")
     with pytest.raises(ValueError, match="was changed after it was saved"):
         load_model(folder)
+
+
+def test_labels_of_a_table_are_those_the_model_knows(folder, tmp_path, capsys):
+    other = table(seed=5).replace({"no": "b", "yes": "a"})  # read alone, they would change places
+    other.to_csv(tmp_path / "other.csv", index=False)
+    code, _, err = run(capsys, "threshold", folder, tmp_path / "other.csv", "--target", "tpr=0.9")
+    assert code == 1
+    assert "column 'told'" in err
+    assert "'no', 'yes'" in err
+    assert load_model(folder).thresholds is None

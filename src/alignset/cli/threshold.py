@@ -14,6 +14,7 @@ from alignset.cli import review_options as ask
 from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.evaluate import ThresholdChoice, choose_threshold
 from alignset.evaluate.thresholds import TARGETS
+from alignset.fitting.later import read_later
 from alignset.model.decisions import rarest
 from alignset.model.estimating import HeldOutRows
 from alignset.model.fitted import Model
@@ -26,7 +27,6 @@ from alignset.model.thresholds import (
     thresholds_to_data,
 )
 from alignset.tables.files import check_columns, hash_file, in_thousands
-from alignset.tables.targets import read_targets
 
 TITLES = {
     "group": "group", "threshold": "threshold", "tpr": "sensitivity (TPR)",
@@ -105,7 +105,7 @@ def command(
     if table is None:
         rows = _kept(loaded, positive)
     else:
-        rows = _from_table(loaded, table, positive, reading, as_json)
+        rows = _from_table(loaded, table, positive, reading, level, as_json)
     of_class = rows.pop("of_class")
     rows |= {"per_group": per_group, "level": level, "random_state": random_state}
     found = replace(choose_threshold(target[0], target[1], **rows), of_class=of_class)
@@ -138,7 +138,12 @@ def _kept(model: Model, positive: str | None) -> dict[str, Any]:
 
 
 def _from_table(
-    model: Model, path: Path, positive: str | None, reading: TableReading, quiet: bool
+    model: Model,
+    path: Path,
+    positive: str | None,
+    reading: TableReading,
+    level: float,
+    quiet: bool,
 ) -> dict[str, Any]:
     """Return the rows of a table that the model was not trained on, and the class to find."""
     check_two_classes(len(model.classes))
@@ -152,18 +157,16 @@ def _from_table(
     check_columns(frame, [model.columns.label, *([] if truth is None else [truth])])
     if truth is None or frame[truth].isna().all():
         raise ValueError(f"no row of {path.name} is reviewed: it needs true labels.")
-    targets = read_targets(frame, model.columns)
-    groups = model.groups_of(frame)
-    known = targets.labels.y_true
-    rare = int(np.bincount(known[targets.reviewed], minlength=2)[::-1].argmin() == 0)
+    later = read_later(model, frame, None, level)
+    known = later.true[~np.isnan(later.true)].astype(np.int64)
+    rare = int(np.bincount(known, minlength=2)[::-1].argmin() == 0)
     of_class = class_code(model.classes, positive, rare)
-    true = np.where(targets.reviewed, known.astype(np.float64), np.nan)
     return {
         "of_class": of_class,
-        "y_score": model.predict_proba(frame, groups)[:, of_class],
-        **against_rest(targets.labels.y_seen, true, of_class),
-        "groups": groups,
-        "review_probability": targets.probability if targets.by_design else None,
+        "y_score": later.score[:, of_class],
+        **against_rest(later.observed, later.true, of_class),
+        "groups": model.groups_of(frame),
+        "review_probability": later.chance,
     }
 
 
