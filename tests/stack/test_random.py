@@ -74,6 +74,13 @@ def test_a_number_depends_on_its_own_problem_and_row_alone():
     assert torch.equal(shuffled.normal(3), alone[:, :, [6, 0, 3]])
 
 
+@pytest.mark.parametrize("piece", [1, 7, 40])
+def test_drawing_in_pieces_changes_no_number(piece, monkeypatch):
+    whole = draws([5, 9], 13).uniform(3)
+    monkeypatch.setattr("alignset.stack.random.PIECE", piece)
+    assert torch.equal(draws([5, 9], 13).uniform(3), whole)
+
+
 def test_asking_twice_gives_the_same_numbers_and_another_stream_gives_others():
     draw = draws([5], 7)
     assert torch.equal(draw.uniform(2), draw.uniform(2))

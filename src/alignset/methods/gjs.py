@@ -74,13 +74,13 @@ class Perturbation:
         spread, low, high, of_high = (
             b.facts[k][..., :1, :].unsqueeze(-2) for k in ("spread", "low", "high", "of_high")
         )
-        # one draw per entry serves both kinds of column
+        # one draw per entry serves both kinds of column; large batches want few copies
         u = b.draw.uniform(b.x_dense.shape[-1], name).to(b.x_dense.dtype)
-        normal = torch.erfinv(2 * u - (1 - HALF_STEP)) * math.sqrt(2)
-        moved = torch.addcmul(b.x_dense, spread, normal, value=self.noise)
         swapped = torch.where(u < self.swap, low, b.x_dense)
-        swapped = torch.where(u < self.swap * of_high, high, swapped)
-        return torch.where(spread > 0, moved, swapped)
+        torch.where(u < self.swap * of_high, high, swapped, out=swapped)
+        normal = u.mul_(2).sub_(1 - HALF_STEP).erfinv_().mul_(math.sqrt(2))
+        moved = torch.addcmul(b.x_dense, spread, normal, value=self.noise, out=normal)
+        return torch.where(spread > 0, moved, swapped, out=swapped)
 
 
 @dataclass(frozen=True)

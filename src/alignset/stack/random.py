@@ -93,8 +93,16 @@ class Draws:
         """Return (..., B, k) numbers in [0, 1)."""
         mixed = self.key if self.step is None else mix(self.key ^ mix(self.step))
         key = stream_key(mixed, stream).unsqueeze(-1)
-        position = self.row.unsqueeze(-1) * k + torch.arange(k, device=self.row.device)
-        return uniform(key, position)
+        first, column = self.row.unsqueeze(-1) * k, torch.arange(k, device=self.row.device)
+        shape = (*(first + key).shape[:-1], k)
+        if first.is_cuda or math.prod(shape) <= PIECE:
+            return uniform(key, first + column)
+        # what fits a cache: memory for all numbers at once is fetched anew for every operation
+        out = torch.empty(shape)
+        n = max(1, PIECE * shape[-2] // math.prod(shape))
+        for i in range(0, shape[-2], n):
+            out[..., i : i + n, :] = uniform(key, first[..., i : i + n, :] + column)
+        return out
 
     def normal(self, k: int, stream: str = "normal") -> Tensor:
         """Return (..., B, k) standard normal numbers (Box-Muller)."""
