@@ -30,10 +30,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 check: lint
-	$(BIN)/python -m pytest -q -n 2 -m "not slow and not network"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not network"
 
 test: lint
-	$(BIN)/python -m pytest -q -n 2 -m "not long"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not long"
 
 # whole pages run as their readers would: the tutorial, the task pages
 test-pages: $(VENV)/.installed-dev
