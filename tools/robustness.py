@@ -1,6 +1,6 @@
 r"""The robustness page: from the study's CSV to docs/robustness, with a picture and every loss.
 
-    python tools/robustness.py results/robustness.csv results/robustness_networks.csv \\
+    python tools/robustness.py results/robustness.csv results/robustness_networks.csv \
         results/robustness_before.csv
 
 The second file is a run with ``--networks``, the third one of what was the default before the last

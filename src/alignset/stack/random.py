@@ -24,7 +24,7 @@ _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 _UNIFORM_BITS = 24
 
 PIECE = 1 << 18
-"""Numbers drawn at a time for each seed."""
+"""Numbers drawn at a time: for each seed of new weights, in all for a batch on a CPU."""
 
 
 def mix(value: Tensor) -> Tensor:
