@@ -144,3 +144,13 @@ def test_sizes_are_judged_by_halves_or_after_fitting_most_of_many_rows(monkeypat
     assert sizes == [[(1, 0), (0, 1)], [(75, 75)] * 2, [(100, 100)] * 2, [(100, 200)], [(100, 400)]]
     out, kept = trees._splits(np.arange(300))[0]
     assert not set(out) & set(kept)
+
+
+@pytest.mark.parametrize("values", [[np.nan] * 4, [1.0, np.nan] * 2, [np.nan, 0, 0, 0]])
+def test_numbers_of_which_hardly_any_is_known(values):
+    raw = RawColumns(gaps=((0, 1),))
+    X = np.column_stack([np.nan_to_num(values), np.isnan(values), np.zeros(4), np.arange(4.0)])
+    X, y = np.tile(X, (20, 1)), np.tile([0, 1, 0, 1], 20)
+    for weight in (np.ones(80), np.linspace(0.5, 2, 80)):
+        said = Trees(rounds=5).reading(raw).fit(X, y, weight, 2, seed=0).log_odds(X)
+        assert np.isfinite(said).all()

@@ -126,7 +126,7 @@ class Trees(Learner):
             random_state=seed % 2**32,
             categorical_features=list(range(len(raw.categories))) or None,
         )
-        bins = Bins.of(raw, raw.read(X))
+        bins = TableBins.of(raw, raw.read(X))
         with threadpool_limits(1):
             model.fit(bins.fitted, codes, sample_weight=weight)
         nodes, ends, left = _as_arrays(model, bins)
@@ -190,7 +190,7 @@ def to_bins(X: Floats, edges: list[Floats]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class TableBins:
     """What trees are fitted to: levels of categories, counted anew, then bins of numbers."""
 
     fitted: Floats
@@ -198,11 +198,12 @@ class Bins:
     edges: list[Floats]  # of each number
 
     @classmethod
-    def of(cls, raw: RawColumns, X: Floats) -> Bins:
+    def of(cls, raw: RawColumns, X: Floats) -> TableBins:
         """Learn the bins of a table's columns."""
         split = len(raw.categories)
         edges = find_edges(X[:, split:])
         fitted = np.hstack([X[:, :split], to_bins(X[:, split:], edges)])
+        fitted[:, np.isnan(fitted).all(axis=0)] = 0.0  # scikit-learn has no bin for nothing
         levels = []
         for column in fitted[:, :split].T:
             found, column[:] = np.unique(column, return_inverse=True)
@@ -211,7 +212,7 @@ class Bins:
 
 
 def _as_arrays(
-    model: HistGradientBoostingClassifier, bins: Bins
+    model: HistGradientBoostingClassifier, bins: TableBins
 ) -> tuple[NDArray[Any], Ints, LevelSets]:
     """Return the nodes of all trees, with values and levels of the table, and where trees end."""
     trees = [tree for of_round in model._predictors for tree in of_round]
