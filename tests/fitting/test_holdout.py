@@ -38,9 +38,9 @@ def trained(monkeypatch):
     """Record which rows every model of a comparison was trained on."""
     seen = []
 
-    def record(clf, X, targets, rows=None):
+    def record(clf, X, targets, rows=None, **options):
         seen.append(np.ones(len(targets.group), bool) if rows is None else rows)
-        return original(clf, X, targets, rows)
+        return original(clf, X, targets, rows, **options)
 
     original = held_out.fit_estimator
     monkeypatch.setattr(held_out, "fit_estimator", record)

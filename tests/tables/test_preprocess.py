@@ -237,3 +237,25 @@ def test_numbers_beyond_that_are_refused_by_name():
     made = fit_preprocessing(pd.DataFrame({"x": [1.0, 2.0]}), {"x": "number"})
     with pytest.raises(ValueError, match=r"column 'x' holds 1e\+40 in data row 2, more than"):
         made.transform(pd.DataFrame({"x": [1.0, 1e40]}))
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_the_order_of_the_rows_changes_no_bit(scaled):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.lognormal(size=500), "b": rng.normal(1e6, 1, 500)})
+    frame["a"] = frame["a"].mask(rng.random(500) < 0.2)
+    frame["c"] = rng.choice(list("abcdef"), 500)
+    kinds = {"a": "number", "b": "number", "c": "category"}
+    found = [
+        fit_preprocessing(frame.iloc[rng.permutation(500)], kinds, scaled=scaled) for _ in range(4)
+    ]
+    assert all(each == found[0] for each in found)
+
+
+def test_numbers_that_the_caller_scales_are_divided_by_powers_of_two():
+    frame = pd.DataFrame({"a": [1e8, 3e8, np.nan, 5e8], "b": [0.1, 0.2, 0.3, 0.4]})
+    made = fit_preprocessing(frame, {"a": "number", "b": "number"}, scaled=False)
+    assert [(c.mean, np.frexp(c.scale)[0], c.missing) for c in made.numbers] == [
+        (0.0, 0.5, (0.0, 1.0)), (0.0, 0.5, None)
+    ]  # fmt: skip
+    assert made.transform(frame)[:, 2].tolist() == [0, 0, 1, 0]

@@ -19,13 +19,11 @@ from alignset.estimator.as_model import as_model
 from alignset.estimator.decide import DecidingMixin
 from alignset.estimator.html import ExplainingMixin
 from alignset.estimator.inputs import (
-    check_device,
     check_groups_are_few,
-    check_hidden,
     check_index,
     check_not_reviewed,
+    check_settings,
     encode_features,
-    is_whole,
     learn_encoder,
     on_reviewed,
     repeated,
@@ -47,7 +45,7 @@ from alignset.rows import Part
 from alignset.rows.divide import Division, find_distinct
 from alignset.rows.features import canonical, check_single, check_sparse, learn_scale, no_scale
 from alignset.rows.merge import check_weights
-from alignset.rows.selection import HOW
+from alignset.rows.raw import AS_THEY_ARE, RawColumns
 
 
 class NoisyLabelClassifier(
@@ -219,10 +217,10 @@ class NoisyLabelClassifier(
         units : array-like of shape (n,), optional
             Whom each row belongs to; the rows of a person are never on two sides of a fold.
         """
-        self._check_settings(review_probability)
+        check_settings(self, review_probability)
         check_index(X, y=y, y_true=y_true, groups=groups, units=units)
         new = copy(self)  # a fit that fails or is interrupted leaves this one as it was
-        encoder, X, y = new._read(X, y)
+        encoder, X, y = new._read(X, y, sample_weight)
         n = X.shape[0]
         (labels, soft), (names, group) = read_truth(y, y_true), encode_groups(groups, n)
         check_not_reviewed(labels)
@@ -240,9 +238,9 @@ class NoisyLabelClassifier(
         self.__dict__ = fitted.__dict__
         return self
 
-    def _read(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
+    def _read(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
         """Return how to encode the features, if they need it, the features as numbers, and y."""
-        encoder = learn_encoder(X)
+        encoder = learn_encoder(X, weight)
         if encoder is None:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         else:
@@ -262,15 +260,17 @@ class NoisyLabelClassifier(
         review_probability: NDArray[np.float64] | None = None,
         unit: NDArray[np.int64] | None = None,
         soft: NDArray[np.float64] | None = None,
+        raw: RawColumns = AS_THEY_ARE,
         keep_unseen: bool = False,
         progress: Progress | None = None,
     ) -> NoisyLabelClassifier:
         """Train as :meth:`fit` does, on labels, groups and units that are already codes.
 
-        ``soft`` (n, K) are probabilities of the true class of reviewed rows, where uncertain. With
-        ``keep_unseen`` a blend has in ``unseen_`` what was said of rows by models without them.
+        ``soft`` (n, K) are probabilities of the true class of reviewed rows, where uncertain;
+        ``raw`` says which columns of a table the features were made of. With ``keep_unseen`` a
+        blend has in ``unseen_`` what was said of rows by models without them.
         """
-        self._check_settings(review_probability)
+        check_settings(self, review_probability)
         check_sparse(X)
         new = copy(self)
         X = validate_data(new, X, accept_sparse="csr", dtype=np.float64)
@@ -279,33 +279,8 @@ class NoisyLabelClassifier(
         place = np.arange(X.shape[0]) if keep_unseen else None
         rows = Part(X, labels.y_seen, labels.y_true, group, None, probability, unit, place=place)
         rows = expand_soft(rows, soft)
-        return self._become(new._learn(rows, labels.classes, group_names, progress=progress))
-
-    def _check_settings(self, review_probability: Any) -> None:
-        check_device(self.device)
-        check_hidden(self.hidden)
-        if self.n_configs < 1:
-            raise ValueError(f"n_configs must be at least 1, got {self.n_configs}.")
-        if self.folds is not None and not (is_whole(self.folds) and self.folds >= 2):
-            raise ValueError(
-                "folds must be a whole number of at least 2, or None to hold out validation_share "
-                f"once, got {self.folds!r}."
-            )
-        if not (is_whole(self.ensemble) and 1 <= self.ensemble <= self.n_configs):
-            raise ValueError(
-                f"ensemble must be a whole number from 1 to n_configs={self.n_configs}, the number "
-                f"of configs to choose from, got {self.ensemble!r}."
-            )
-        if self.review_weights is not None and self.review_weights not in HOW:
-            raise ValueError(
-                f"review_weights must be {' or '.join(map(repr, HOW))} or None, got "
-                f"{self.review_weights!r}; pass known probabilities to fit(review_probability=...)."
-            )
-        if self.review_weights is not None and review_probability is not None:
-            raise ValueError(
-                f"review_weights={self.review_weights!r} estimates what review_probability gives; "
-                "pass only one of the two."
-            )
+        found = new._learn(rows, labels.classes, group_names, raw=raw, progress=progress)
+        return self._become(found)
 
     def _learn(
         self,
@@ -313,6 +288,7 @@ class NoisyLabelClassifier(
         classes: Any,
         group_names: Any,
         encoder: Any = None,
+        raw: RawColumns = AS_THEY_ARE,
         progress: Progress | None = None,
     ) -> NoisyLabelClassifier:
         """Merge equal rows and learn; set the fitted attributes at the very end."""
@@ -328,7 +304,9 @@ class NoisyLabelClassifier(
         scale = learn_scale(X, first, weight) if self.standardize else no_scale(X.shape[1])
         rows = replace(rows.take(first, scale.trained_rows(X, first)), weight=weight)
         division = Division(self.folds, self.validation_share, self.review_weights)
-        given = ToLearn(rows, division, classes.tolist(), group_names[used].tolist(), seed, origin)
+        names = classes.tolist(), group_names[used].tolist()
+        raw = raw if encoder is None else encoder.raw
+        given = ToLearn(rows, division, *names, seed, origin, raw)
         warn_of_gaps(rows, given.classes, given.groups)
         bar = progress_bar(show=self.verbose) if progress is None else nullcontext(progress)
         with bar as told:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -12,11 +12,18 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from alignset.labels import EncodedLabels, UnreadCellsWarning
 from alignset.rows.features import check_sparse
-from alignset.rows.selection import check_probability
+from alignset.rows.merge import check_weights
+from alignset.rows.selection import HOW, check_probability
 from alignset.stack import Backbone, Module
+
+if TYPE_CHECKING:
+    from alignset.estimator.classifier import NoisyLabelClassifier
 
 NOT_REVIEWED = (-1, -1.0, "")
 """What some libraries write for a missing label."""
+
+MOST_COPIES = 10
+"""On average, how many copies of a row are counted when the encoding of a table is learned."""
 
 MOST_GROUPS = 50
 """More groups than this are refused if there is one for every 20 rows: a column of numbers."""
@@ -27,20 +34,22 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def learn_encoder(X: Any) -> Any:
+def learn_encoder(X: Any, weight: Any = None) -> Any:
     """Return how to turn a table with text, dates or gaps into numbers; None if it needs none.
 
     The command line encodes tables in the same way: numbers are filled with their median and say
     where they were missing, text becomes one column per level, rare levels one for all; dates,
     numbers with units and codes written as text are read as such. Text of too many values is
-    refused, unless its dtype is ``category``.
+    refused, unless its dtype is ``category``. Weights that are whole numbers count as copies.
     """
     frame = as_frame(X)
     if frame is None:
         return None
+    frame = _with_copies(frame, weight)
     from alignset.tables.preprocess import fit_preprocessing
 
-    made = fit_preprocessing(frame, {name: _holds(frame[name]) for name in frame.columns})
+    kinds = {name: _holds(frame[name]) for name in frame.columns}
+    made = fit_preprocessing(frame, kinds, scaled=False)  # the estimator scales distinct rows
     for name, cells in made.unread_cells(frame).items():
         warnings.warn(
             f"column {name!r} has {len(cells)} cells that are no number or date, such as "
@@ -49,6 +58,16 @@ def learn_encoder(X: Any) -> Any:
             stacklevel=2,
         )
     return made
+
+
+def _with_copies(frame: Any, weight: Any) -> Any:
+    """Repeat rows as often as they count, unless weights are shares or enormous."""
+    if weight is None:
+        return frame
+    times = check_weights(weight, len(frame))
+    if (times % 1).any() or times.sum() > MOST_COPIES * len(frame):
+        times = (times > 0).astype(float)
+    return frame.iloc[np.repeat(np.arange(len(frame)), times.astype(np.int64))]
 
 
 def _holds(values: Any) -> Any:
@@ -154,6 +173,34 @@ def check_hidden(hidden: Any) -> None:
         raise ValueError(
             f"hidden must be a whole number of at least 1, the width of both hidden layers "
             f"(hidden >= 1), got {hidden!r}; pass backbone= for another shape."
+        )
+
+
+def check_settings(clf: NoisyLabelClassifier, review_probability: Any) -> None:
+    """Refuse settings of an estimator that cannot be meant."""
+    check_device(clf.device)
+    check_hidden(clf.hidden)
+    if clf.n_configs < 1:
+        raise ValueError(f"n_configs must be at least 1, got {clf.n_configs}.")
+    if clf.folds is not None and not (is_whole(clf.folds) and clf.folds >= 2):
+        raise ValueError(
+            "folds must be a whole number of at least 2, or None to hold out validation_share "
+            f"once, got {clf.folds!r}."
+        )
+    if not (is_whole(clf.ensemble) and 1 <= clf.ensemble <= clf.n_configs):
+        raise ValueError(
+            f"ensemble must be a whole number from 1 to n_configs={clf.n_configs}, the number "
+            f"of configs to choose from, got {clf.ensemble!r}."
+        )
+    if clf.review_weights is not None and clf.review_weights not in HOW:
+        raise ValueError(
+            f"review_weights must be {' or '.join(map(repr, HOW))} or None, got "
+            f"{clf.review_weights!r}; pass known probabilities to fit(review_probability=...)."
+        )
+    if clf.review_weights is not None and review_probability is not None:
+        raise ValueError(
+            f"review_weights={clf.review_weights!r} estimates what review_probability gives; "
+            "pass only one of the two."
         )
 
 

@@ -24,6 +24,7 @@ from alignset.methods import Method
 from alignset.progress import Progress
 from alignset.rows import Part, Problem
 from alignset.rows.divide import Division, spread
+from alignset.rows.raw import AS_THEY_ARE, RawColumns
 from alignset.rows.selection import review_weights
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class ToLearn:
     groups: list[Any]
     seed: int
     origin: Origin | None = None  # if it will be asked what was said of each row unseen
+    raw: RawColumns = AS_THEY_ARE  # the columns of the table, if features were made of one
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -99,8 +101,8 @@ def learn_blend(
         )
     fitted = fit_blend(
         replace(blend, folds=blend_folds), rows, *given.sizes,
-        seed=seed, weight=None if how is None else review_weights(rows, how), network=network,
-        n_jobs=n_jobs_of(clf), progress=progress,
+        seed=seed, weight=None if how is None else review_weights(rows, how), raw=given.raw,
+        network=network, n_jobs=n_jobs_of(clf), progress=progress,
     )  # fmt: skip
     warn_of_review(fitted.review, given.classes)
     again, unseen = calibrate_blend(fitted, given.sizes, seed), None

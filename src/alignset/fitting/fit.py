@@ -112,7 +112,7 @@ def fit_table(
     holdout, judged = judging.deal(frame, choice, targets, settings.folds)
     reason, steps = _planned(judged, method, holdout, settings.folds)
     watch, prep = advance or silent, fit_preprocessing(frame, choice.kinds)
-    fit = _fitter(settings, asked, prep.transform(frame), targets, _last(watch, steps))
+    fit = _fitter(settings, asked, prep, frame, targets, _last(watch, steps))
     held = comparison = kept = None
     if reason is None:
         given = frame, targets, choice.kinds, method, settings, _stepper(watch, steps), holdout
@@ -220,13 +220,20 @@ def _fitter(*given: Any) -> Callable[[str], tuple[NoisyLabelClassifier, list[str
 
 
 def _fit_quietly(
-    settings: Settings, asked: str, X: Any, targets: Targets, progress: Progress, method: str
+    settings: Settings,
+    asked: str,
+    prep: Preprocessing,
+    frame: pd.DataFrame,
+    targets: Targets,
+    progress: Progress,
+    method: str,
 ) -> tuple[NoisyLabelClassifier, list[str]]:
     """Fit, and return as text what was warned of and which groups were recalibrated."""
     clf = settings.estimator(method)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        fit_estimator(clf, X, targets, keep_unseen=method == BLEND, progress=progress)
+        X, own = prep.transform(frame), method == BLEND
+        fit_estimator(clf, X, targets, raw=prep.raw, keep_unseen=own, progress=progress)
     said = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     if asked == AUTO and method != BLEND:
         clf.recalibration_ = None  # plain models were judged, and chosen, without it

@@ -32,6 +32,7 @@ from alignset.labels import Codes, EncodedLabels
 from alignset.learners.base import to_probability
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds
+from alignset.rows.raw import RawColumns
 from alignset.tables.kinds import Holds
 from alignset.tables.preprocess import fit_preprocessing
 from alignset.tables.targets import Floats, Targets
@@ -76,7 +77,7 @@ def fit_estimator(
 ) -> NoisyLabelClassifier:
     """Fit an estimator to rows of a table, by default all, using their review design.
 
-    ``options`` are ``keep_unseen`` and ``progress`` of its ``fit_encoded``.
+    ``options`` are ``raw``, ``keep_unseen`` and ``progress`` of its ``fit_encoded``.
     """
     keep = np.ones(len(targets.group), dtype=bool) if rows is None else rows
     labels = targets.labels
@@ -137,11 +138,12 @@ def score_held_out(
         step = _named(advance, f"part {part + 1} of {parts}: fitting ")
         step(method)
         with warnings.catch_warnings(action="ignore", category=UserWarning):
-            clf = fit_estimator(settings.estimator(method), X, targets, train)  # told at the end
+            clf = settings.estimator(method)  # what it warns of is told at the end
+            fit_estimator(clf, X, targets, train, raw=prep.raw)
         doubt = np.full(len(held), np.nan)
         doubt[held] = 1 - clf.confidence_encoded(X_held, targets.labels.y_seen[held])
         more_doubt[part] = _more_doubt(doubt, targets)
-        said = _plain_scores(X, X_held, targets, train, settings, step)
+        said = _plain_scores((X, X_held), prep.raw, targets, train, settings, step)
         groups = targets.group_names[targets.group[held]]
         for name, score in {**said, method: clf.predict_proba(X_held, groups)}.items():
             scores[name][held] = score
@@ -173,23 +175,23 @@ def _named(advance: Callable[[str], None], start: str) -> Callable[[str], None]:
 
 
 def _plain_scores(
-    X: Any,
-    X_held: Any,
+    X: tuple[Any, Any],
+    raw: RawColumns,
     targets: Targets,
     train: Mask,
     settings: Settings,
     advance: Callable[[str], None],
 ) -> dict[str, Floats]:
-    """Return what plain models trained on some rows say of others, (m, K) each."""
+    """Return what plain models trained on some rows, the first of ``X``, say of others, (m, K)."""
     labels, chance = targets.labels, targets.probability[train]
     known = np.where(np.isnan(chance), 1.0, chance) if targets.by_design else None
     rows = Part(
-        X, labels.y_seen[train], labels.y_true[train], targets.group[train], probability=known
+        X[0], labels.y_seen[train], labels.y_true[train], targets.group[train], probability=known
     )
     rows = expand_soft(rows, None if targets.soft is None else targets.soft[train])
     sizes = len(labels.classes), len(targets.group_names)
-    models = plain_models(rows, *sizes, seed=settings.seed, advance=advance)
-    return {name: to_probability(model.log_odds(X_held)) for name, model in models.items()}
+    models = plain_models(rows, *sizes, seed=settings.seed, raw=raw, advance=advance)
+    return {name: to_probability(model.log_odds(X[1])) for name, model in models.items()}
 
 
 def deal_rows(targets: Targets, folds: int, seed: int) -> Codes:

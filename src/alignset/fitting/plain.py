@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from alignset.learners import LEARNERS, STRATEGIES, Candidate, Linear, Predictor
 from alignset.learners.context import Context
 from alignset.rows import Part
+from alignset.rows.raw import AS_THEY_ARE, RawColumns
 from alignset.rows.selection import review_weights
 
 PLAIN_LABELS, PLAIN_LEARNERS = ("observed", "reviewed", "both"), ("linear", "trees")
@@ -28,12 +29,14 @@ def plain_models(
     n_groups: int,
     *,
     seed: int,
+    raw: RawColumns = AS_THEY_ARE,
     advance: Callable[[str], None] | None = None,
 ) -> dict[str, Predictor]:
     """Fit linear models and trees to observed, reviewed and both labels; nothing is blended.
 
     What a learner chooses by cross-validation it chooses here, on the rows given. Trees take no
-    sparse rows. ``advance`` is told which learner comes next.
+    sparse rows, and read the table's columns if ``raw`` says which. ``advance`` is told which
+    learner comes next.
 
     Examples
     --------
@@ -49,7 +52,7 @@ def plain_models(
     if rows.probability is not None:
         weight = review_weights(rows, rows.probability)
     for name in PLAIN_LEARNERS:
-        learner = LEARNERS[name]
+        learner = LEARNERS[name].reading(raw)
         if sparse and not learner.takes_sparse:
             continue
         if advance is not None:

@@ -15,6 +15,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from alignset.rows.raw import RawColumns
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -42,6 +44,10 @@ class Learner(ABC):
     @abstractmethod
     def fit(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Predictor:
         """Fit labels ``y``, class codes below ``n_classes``; not every class need occur."""
+
+    def reading(self, raw: RawColumns) -> Learner:  # noqa: ARG002
+        """Return the learner for a matrix that was made of a table; most read it as it is."""
+        return self
 
     def settle(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Learner:  # noqa: ARG002
         """Return the learner with what it chooses by cross-validation chosen for good."""

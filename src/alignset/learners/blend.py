@@ -31,6 +31,7 @@ from alignset.learners.strategies.base import Strategy
 from alignset.progress import Counter, Progress
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds, review_strata
+from alignset.rows.raw import AS_THEY_ARE, RawColumns
 from alignset.stack.wanted import check_wanted, spread
 
 MOST_ROWS = 100_000
@@ -94,6 +95,7 @@ def fit_blend(
     *,
     seed: int,
     weight: Floats | None = None,
+    raw: RawColumns = AS_THEY_ARE,
     network: NetworkSearch | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
@@ -107,6 +109,8 @@ def fit_blend(
         Distinct rows, in an order that does not depend on the caller's, features scaled.
     weight : float array of shape (n,), optional
         How much a reviewed row counts for having been unlikely to be reviewed; estimated if None.
+    raw : RawColumns
+        The columns of a table that the features were made of.
     network : NetworkSearch, optional
         A network among the candidates.
     """
@@ -115,7 +119,7 @@ def fit_blend(
     rows = replace(rows, X=rows.X.astype(np.float64))  # the networks' precision is too low to solve
     review = read_review(rows, n_classes, None if weight is None else weight[at], seed=seed)
     dealt = Dealt(review, _folds(review.rows, blend.folds, seed), n_classes, n_groups, seed)
-    chosen = _fitting(blend.candidates(), rows)
+    chosen = _fitting(blend.candidates(raw), rows)
     counter = Counter(progress, "reading", _steps(chosen, dealt, network))
     settled, skill = _settle(chosen, rows, n_classes, seed, counter)
     said, models = _cross_fit(chosen, settled, dealt, n_jobs, counter)

@@ -19,6 +19,7 @@ from alignset.learners.strategies.shrunk import Shrunk
 from alignset.learners.strategies.surrogate import Surrogate
 from alignset.learners.trees import Trees
 from alignset.methods import JointAlignment, Method
+from alignset.rows.raw import AS_THEY_ARE, RawColumns
 
 _ALL: tuple[Strategy, ...] = (
     Observed(), Reviewed(), Both(), Recalibrated(), Shrunk(), Surrogate(), ImportanceWeighted(),
@@ -99,8 +100,9 @@ class Blend:
         how = how_to_add("torch")
         return f"Networks were left out, because torch is not installed; run {how} to add them."
 
-    def candidates(self) -> list[Candidate]:
-        """Return every strategy with every learner."""
+    def candidates(self, raw: RawColumns = AS_THEY_ARE) -> list[Candidate]:
+        """Return every strategy with every learner, for features made of these columns."""
         learners = [LEARNERS[each] if isinstance(each, str) else each for each in self.learners]
+        learners = [each.reading(raw) for each in learners]
         chosen = [STRATEGIES[each] if isinstance(each, str) else each for each in self.strategies]
         return [Candidate(strategy, learner) for learner in learners for strategy in chosen]

@@ -27,6 +27,7 @@ from alignset.model.evaluation import Evaluation
 from alignset.model.fitted import Model
 from alignset.model.foreign import ESTIMATORS, load_estimators
 from alignset.model.network import Network
+from alignset.model.nodes import reads_raw
 from alignset.model.recalibration import calibration_from_data, calibration_to_data
 from alignset.model.thresholds import thresholds_from_data, thresholds_to_data
 from alignset.model.vectors import check_vectors, make_vectors
@@ -35,10 +36,10 @@ from alignset.tables.columns import Columns
 from alignset.tables.preprocess import Matrix, from_data
 from alignset.tables.profile import Profile
 
-FORMAT, SCHEMA = "alignset model", 5
+FORMAT, SCHEMA = "alignset model", 6
 """1 is one network, 2 several members of one, 3 a blend, 4 any of them with thresholds or
 recalibration by group, 5 any that reads codes, words, units, other dates than ISO, or ranges as
-groups: each the oldest that can hold a model."""
+groups, 6 a blend with trees that read categories or gaps: each the oldest that can hold a model."""
 MANIFEST = "manifest.json"
 WEIGHTS, PREPROCESSING, VECTORS = "weights.safetensors", "preprocessing.json", "vectors.json"
 FILES = (WEIGHTS, PREPROCESSING, VECTORS)
@@ -289,8 +290,10 @@ def _is_plain(model: Model) -> bool:
 
 def _schema(about: Any, *after: Any, plain: bool) -> int:
     """Return the oldest schema that can hold a model, and what is done with its probabilities."""
-    if not plain:
+    if any(map(reads_raw, about.get("pieces", ()))):
         return SCHEMA
+    if not plain:
+        return 5
     if any(each is not None for each in after):
         return 4
     if about.get("kind") == BlendModel.kind:

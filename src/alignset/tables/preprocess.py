@@ -12,6 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from alignset.rows.features import LARGEST, LARGEST_SINGLE, SMALLEST, units_of
+from alignset.rows.raw import RawColumns
 from alignset.tables.codes import CodeColumn, check_codes, learn_codes
 from alignset.tables.files import check_names, check_plain
 from alignset.tables.forms import MAX_UNIT, ORDERS, PLAIN, Form
@@ -98,6 +99,18 @@ class Preprocessing:
             names += [f"{c.name}=(other)"] if c.other else []
         names += [f"{c.name}: {title}" for c in self.several for title in c.titles]
         return tuple(names)
+
+    @property
+    def raw(self) -> RawColumns:
+        """Which of the matrix's columns were made of one column of the table."""
+        at = len(self.numbers)
+        marked = [j for j, c in enumerate(self.numbers) if c.missing]
+        gaps = tuple((j, at + place) for place, j in enumerate(marked))
+        at, found = at + len(marked), []
+        for width in (len(c.levels) + c.other for c in self.categories):
+            found.append((at, at + width))
+            at += width
+        return RawColumns(tuple(found), gaps)
 
     def transform(self, frame: Any, *, first_row: int = 0) -> NDArray[np.float64]:
         """Return the matrix (n, D) of a table that has the columns, in any order.
@@ -232,12 +245,17 @@ class Matrix:
 
 
 def fit_preprocessing(
-    frame: pd.DataFrame, kinds: Mapping[str, Kind | Holds], *, min_count: int = MIN_COUNT
+    frame: pd.DataFrame,
+    kinds: Mapping[str, Kind | Holds],
+    *,
+    min_count: int = MIN_COUNT,
+    scaled: bool = True,
 ) -> Preprocessing:
     """Fit scikit-learn's transformers on columns of a table, and return their state as data.
 
     Levels of a category in fewer than ``min_count`` rows share a column, and are not named in it;
-    codes and groups of codes in fewer rows are left out.
+    codes and groups of codes in fewer rows are left out. Without ``scaled`` numbers are only
+    divided by a power of two, for a caller who scales them. The order of the rows changes no bit.
 
     Examples
     --------
@@ -251,7 +269,7 @@ def fit_preprocessing(
     numbers = {n: h for n, h in held.items() if h.kind not in of}
     least = _least(frame, min_count)
     return Preprocessing(
-        _learn_numbers(frame, numbers) if numbers else (),
+        _learn_numbers(frame, numbers, scaled) if numbers else (),
         _learn_categories(frame, of["category"], least) if of["category"] else (),
         tuple(learn_codes(frame[n], held[n].system or "codes", least) for n in of["codes"]),
         tuple(WordColumn(n) for n in of["text"]),
@@ -263,7 +281,9 @@ def _least(frame: pd.DataFrame, min_count: int) -> int:
     return max(min_count, min(len(frame) // 200, 20))
 
 
-def _learn_numbers(frame: pd.DataFrame, holds: Mapping[str, Holds]) -> tuple[Number, ...]:
+def _learn_numbers(
+    frame: pd.DataFrame, holds: Mapping[str, Holds], scaled: bool
+) -> tuple[Number, ...]:
     # imported here: scikit-learn takes a second to import, and applying a model does not need it
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler
@@ -277,7 +297,9 @@ def _learn_numbers(frame: pd.DataFrame, holds: Mapping[str, Holds]) -> tuple[Num
     unit = _units(values)
     impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     held = impute.fit_transform(pd.DataFrame({n: np.ldexp(v, -unit[n]) for n, v in values.items()}))
-    scale = StandardScaler().fit(held)
+    scale = StandardScaler().fit(np.sort(held, axis=0))  # sorted, so that any order will do
+    if not scaled:
+        scale.mean_, scale.scale_ = np.zeros(held.shape[1]), np.ones(held.shape[1])
     # indicators, which come after the columns, have no unit
     powers = np.pad([unit[n] for n in kinds], (0, held.shape[1] - len(kinds)))
     means, scales = (np.ldexp(v, powers).tolist() for v in (scale.mean_, scale.scale_))
