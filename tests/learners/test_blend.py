@@ -227,6 +227,22 @@ def test_cells_nobody_reviewed_are_named_by_default(data: Data) -> None:
         blend().fit(data.X, data.y, y_true=y_true, groups=data.groups)
 
 
+def test_a_network_needs_ten_reviewed_rows_per_fold(data: Data) -> None:
+    at = np.flatnonzero(~np.isnan(data.y_true))
+    wrong = data.y_true[at] != data.y[at]
+    least = np.r_[at[wrong][:8], at[~wrong]]  # 2 per fold are wrong, as before
+
+    def has_network(reviewed: int) -> bool:
+        y_true = np.full(len(data.y), np.nan)
+        y_true[least[:reviewed]] = data.y_true[least[:reviewed]]
+        only = Blend(strategies=("observed",), learners=("linear",), folds=3)
+        clf = blend(only, n_configs=1, max_epochs=2, hidden=4)
+        clf.fit(data.X, data.y, y_true=y_true, groups=data.groups)
+        return any(row.learner == "network" for row in clf.candidates_)
+
+    assert (has_network(29), has_network(30)) == (False, True)
+
+
 def test_an_ordinary_fit_warns_of_nothing() -> None:
     data = make_data(400, seed=3)
     with warnings.catch_warnings():

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from alignset.estimator.classifier import NoisyLabelClassifier
 
 
+ROWS_PER_FOLD = 10
+"""Reviewed rows per fold that a network needs to be blended in: fewer teach it too little."""
+
+
 @dataclass(frozen=True, eq=False)
 class ToLearn:
     """What the estimator was given: distinct rows, how to divide them, and what codes stand for."""
@@ -116,8 +120,9 @@ def _can_train(method: Method, rows: Part, folds: int) -> bool:
     """Tell whether every fold leaves a network enough reviewed rows, right and wrong."""
     wrong, own = (rows.y_seen != rows.y_true)[rows.reviewed], rows.shares[rows.reviewed]
     few = min(own[wrong].sum(), own[~wrong].sum()) if method.learns_errors else own.sum()
+    enough = few >= 2 * folds and own.sum() >= ROWS_PER_FOLD * folds
     # a fold that judges and one that stops must leave a third to train on
-    return bool(folds >= 3 and few >= 2 * folds and not rows.reviewed.all())
+    return bool(folds >= 3 and enough and not rows.reviewed.all())
 
 
 def configs_of(clf: NoisyLabelClassifier, method: Method, seed: int) -> list[dict[str, Any]]:
