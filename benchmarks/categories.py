@@ -48,16 +48,18 @@ def main() -> None:
     parser.add_argument("--blend", action="store_true")
     parser.add_argument("--rows", type=int, nargs="*", default=[2400, 8000, 20000])
     parser.add_argument("--draws", type=int, default=4)
+    parser.add_argument("--tables", nargs="*", default=["Adult", "10", "40"])
     options = parser.parse_args()
-    tables = {"Adult": adult(), "10 levels": made_up(10), "40 levels": made_up(40)}
-    for name, (frame, y) in tables.items():
+    for name in options.tables:
+        frame, y = adult() if name == "Adult" else made_up(int(name))
         for wrong in (False, True):
             for n in options.rows:
                 found = [
                     draw(frame, y, n, wrong, seed, blend=options.blend)
                     for seed in range(options.draws)
                 ]
-                print(line(f"{name}, {'wrong' if wrong else 'right'} labels, {n} rows", found))
+                what = name if name == "Adult" else f"{name} levels"
+                print(line(f"{what}, {'wrong' if wrong else 'right'} labels, {n} rows", found))
 
 
 def draw(

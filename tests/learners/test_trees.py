@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,9 +15,9 @@ from alignset.tables.preprocess import fit_preprocessing
 KINDS = {"site": "category", "ward": "category", "age": "number", "lab": "number"}
 
 
-@pytest.fixture(autouse=True)
-def _few_rows_suffice(monkeypatch):
-    monkeypatch.setattr(trees, "LEVEL_ROWS", 10)
+def reading(size, raw, level_rows=10):
+    """Trees that split categories into sets although there are few rows."""
+    return replace(size, raw=raw, level_rows=level_rows)
 
 
 def table(n=600, seed=0, levels=12):
@@ -42,7 +44,7 @@ def test_they_say_what_scikit_learn_says_of_the_table_itself(size, classes):
     y = y + (classes == 3) * (frame["age"] > 1).to_numpy() * 1
     X, raw, _ = encoded(frame)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
-    found = size.reading(raw).fit(X, y, weight, classes, seed=3).log_odds(X)
+    found = reading(size, raw).fit(X, y, weight, classes, seed=3).log_odds(X)
     # the same columns, their numbers in bins of at most 64 as ours have them
     codes = raw.read(X)
     edges = [np.quantile(v[~np.isnan(v)], np.linspace(0, 1, 65)[1:-1], method="lower")
@@ -64,7 +66,7 @@ def test_half_of_the_levels_are_split_off_at_once():
     w = np.ones(len(y))
     few = Trees(rounds=12, rate=0.3, leaves=6, columns=1.0)
     train, test = slice(0, 900), slice(900, None)
-    ours = few.reading(raw).fit(X[train], y[train], w[train], 2, seed=0)
+    ours = reading(few, raw).fit(X[train], y[train], w[train], 2, seed=0)
     plain = few.fit(X[train], y[train], w[train], 2, seed=0)
     own, other = (roc_auc_score(y[test], m.log_odds(X[test])[:, 1]) for m in (ours, plain))
     assert own > other + 0.03
@@ -77,7 +79,7 @@ def test_a_level_that_no_row_had_goes_with_most_rows():
     X = np.eye(4)[codes]  # level 3 of 4 never occurs
     y = (codes == 1).astype(int)
     small = Trees(rounds=1, rate=1.0, leaves=2, columns=1.0)
-    model = small.reading(RawColumns(((0, 4),))).fit(X, y, np.ones(100), 2, seed=0)
+    model = reading(small, RawColumns(((0, 4),))).fit(X, y, np.ones(100), 2, seed=0)
     said = model.log_odds(np.vstack([np.eye(4), np.zeros(4)]))[:, 1]
     assert said[1] > said[0] == said[2] == said[3] == said[4]
 
@@ -88,18 +90,33 @@ def test_trees_of_labels_of_one_class_and_of_columns_beside_the_table():
     w = np.ones(len(y))
     assert np.ptp(Trees().reading(raw).fit(X, 0 * y, w, 2, seed=0).log_odds(X)) > 0
     more = np.hstack([X, y[:, None] + 0.0])
-    said = Trees().reading(raw).fit(more, y, w, 2, seed=0).log_odds(more)[:, 1]
+    said = reading(Trees(), raw).fit(more, y, w, 2, seed=0).log_odds(more)[:, 1]
     assert roc_auc_score(y, said) > 0.999
 
 
-def test_settled_trees_still_read_the_table():
-    frame, y = table(300)
+@pytest.mark.parametrize("depends", [True, False])
+def test_sets_of_levels_are_settled_by_what_rows_say_that_were_held_out(depends):
+    frame, y = table(1500)
     X, raw, _ = encoded(frame)
-    assert Trees().reading(raw).settle(X, y, np.ones(len(y)), 2, seed=0).raw == raw
+    y = y if depends else (X[:, 0] > 0).astype(int)
+    own = Trees(level_rows=100).reading(raw)
+    found = own.settle(X, y, np.ones(len(y)), 2, seed=0)
+    assert found.raw == (raw if depends else RawColumns((), raw.gaps))
+    assert found.fit(X[:200], y[:200], np.ones(200), 2, seed=0).raw == found.raw
+
+
+class Sets(Trees):
+    """Trees that split every category into sets, whatever held-out rows say of it."""
+
+    def settle(self, *given, **options):
+        return self
+
+
+OWN = ("linear", Sets(level_rows=10))
 
 
 @pytest.mark.parametrize(
-    "method", ["observed_trees", Blend(("both", "joint"), network=None, folds=2)]
+    "method", ["observed_trees", Blend(("both", "reviewed"), OWN, network=None, folds=2)]
 )
 def test_the_estimator_reads_tables_so_whatever_their_order_and_copies(method):
     frame, y = table(300)
@@ -111,7 +128,7 @@ def test_the_estimator_reads_tables_so_whatever_their_order_and_copies(method):
     clf = NoisyLabelClassifier(method, random_state=0).fit(frame, seen, y_true=true)
     found = [m.raw for m in clf._model.models if hasattr(m, "raw")]
     assert all(len(raw.gaps) == 1 for raw in found)
-    assert max(len(raw.categories) for raw in found) == 2
+    assert max(len(raw.categories) for raw in found) == (0 if method == "observed_trees" else 2)
     said = clf.predict_proba(frame)
     order = rng.permutation(300)
     again = NoisyLabelClassifier(method, random_state=0)
@@ -125,15 +142,13 @@ def test_the_estimator_reads_tables_so_whatever_their_order_and_copies(method):
     np.testing.assert_array_equal(three.predict_proba(frame), other.predict_proba(frame))
 
 
-def test_a_category_with_few_rows_per_level_stays_columns_of_zeros_and_ones(monkeypatch):
+def test_a_category_with_few_rows_per_level_stays_columns_of_zeros_and_ones():
     frame, y = table(600)
-    X, raw, _ = encoded(frame)
-    monkeypatch.setattr(trees, "LEVEL_ROWS", 100)  # 4 wards, 12 sites
-    model = Trees().reading(raw).fit(X, y, np.ones(len(y)), 2, seed=0)
+    X, raw, _ = encoded(frame)  # 4 wards, 12 sites
     (ward,) = [each for each in raw.categories if each[1] - each[0] == 4]
-    assert model.raw == RawColumns((ward,), raw.gaps)
-    monkeypatch.setattr(trees, "LEVEL_ROWS", 1000)
-    assert not Trees().reading(raw).fit(X, y, np.ones(len(y)), 2, seed=0).raw.categories
+    for rows, left in ((10, raw.categories), (100, (ward,)), (1000, ())):
+        model = reading(Trees(), raw, rows).fit(X, y, np.ones(len(y)), 2, seed=0)
+        assert model.raw == RawColumns(left, raw.gaps)
 
 
 def test_sizes_are_judged_by_halves_or_after_fitting_most_of_many_rows(monkeypatch):

@@ -13,15 +13,17 @@ from model.test_blend_folder import change, put, refused
 
 from alignset import NoisyLabelClassifier, load_model
 from alignset.estimator.as_model import as_model
-from alignset.learners import Blend, Trees, trees
+from alignset.learners import Blend, Trees
 from alignset.model import folder
 from alignset.model.nodes import arrays_of_trees, trees_of_arrays
 from alignset.rows.raw import RawColumns
 
 
-@pytest.fixture(autouse=True)
-def _few_rows_suffice(monkeypatch):
-    monkeypatch.setattr(trees, "LEVEL_ROWS", 10)
+class Sets(Trees):
+    """Trees that split every category into sets, whatever held-out rows say of it."""
+
+    def settle(self, *given, **options):
+        return self
 
 
 def table(n=300, seed=0):
@@ -39,7 +41,7 @@ def fitted(classes=2, strategies=("observed", "surrogate")):
     y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
     true = np.where(np.arange(len(y)) % 3 == 0, y, np.nan)
     seen = np.where(np.random.default_rng(1).random(len(y)) < 0.2, (y + 1) % classes, y)
-    blend = Blend(strategies, ("trees",), network=None, folds=2)
+    blend = Blend(strategies, (Sets(level_rows=10),), network=None, folds=2)
     return NoisyLabelClassifier(blend, random_state=0, n_jobs=1).fit(frame, seen, y_true=true)
 
 

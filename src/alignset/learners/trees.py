@@ -33,7 +33,7 @@ BINNED_ROWS = 50_000
 """Bins of a column, and how many rows they are learned from."""
 
 LEVEL_ROWS = 200
-"""Rows per level from which a category is split into sets of levels: with fewer it learns noise."""
+"""Rows per level from which a category may be split into sets of levels: fewer teach it noise."""
 
 LevelSets = NDArray[np.uint32]
 """One set of levels per row: 256 bits in 8 numbers, as scikit-learn keeps them."""
@@ -101,6 +101,7 @@ class Trees(Learner):
     columns: float = 0.5  # share of the columns that a split may choose from
     l2: float = 1.0
     raw: RawColumns = AS_THEY_ARE
+    level_rows: int = LEVEL_ROWS  # 0 if it is settled which categories are split
     name = "trees"
     takes_sparse = False
 
@@ -113,7 +114,7 @@ class Trees(Learner):
         present, codes = np.unique(y, return_inverse=True)
         if len(present) < 2:
             return constant(y, weight, n_classes)
-        raw = self.raw.with_levels(len(y) / LEVEL_ROWS)
+        raw = self._read_with(len(y))
         model = HistGradientBoostingClassifier(
             max_iter=self.rounds,
             learning_rate=self.rate,
@@ -133,10 +134,18 @@ class Trees(Learner):
         base = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
         return TreesPredictor(nodes, ends, base, present, n_classes, len(y), raw, left)
 
+    def _read_with(self, n: int) -> RawColumns:
+        """Return the columns of the table that so many rows are read by."""
+        return self.raw.with_levels(n / self.level_rows) if self.level_rows else self.raw
+
     def settle(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Trees:
-        """Return the size of trees with the best cross-validated log loss for these labels."""
+        """Return the trees with the best cross-validated log loss for these labels.
+
+        Their size is chosen, and whether categories are split into sets or read as 0/1 columns.
+        """
         order = np.random.default_rng((seed, 25)).permutation(len(y))
-        sizes = [size.reading(self.raw) for size in SIZES]
+        ways = dict.fromkeys([self.raw.with_levels(0), self._read_with(len(y))])
+        sizes = [replace(size, raw=raw, level_rows=0) for raw in ways for size in SIZES]
         loss = np.zeros(len(sizes))
         for out, kept in _splits(order):
             if not len(out) or not len(kept):

@@ -33,7 +33,7 @@ FIELDS = {
 OTHERS = {"ends": np.int64, "base": np.float64, "present": np.int64}
 
 OF_CATEGORIES = {"is_categorical": np.uint8, "bitset_idx": np.uint32}
-"""Fields of a node in trees that read a table's columns, whose ``left`` are sets of levels."""
+"""Further fields of a node where there are categories; ``levels`` are the sets that go left."""
 
 
 def arrays_of_trees(model: TreesPredictor) -> Arrays:
