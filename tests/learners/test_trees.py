@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from model.blends import Sets
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
@@ -103,13 +104,6 @@ def test_sets_of_levels_are_settled_by_what_rows_say_that_were_held_out(depends)
     found = own.settle(X, y, np.ones(len(y)), 2, seed=0)
     assert found.raw == (raw if depends else RawColumns((), raw.gaps))
     assert found.fit(X[:200], y[:200], np.ones(200), 2, seed=0).raw == found.raw
-
-
-class Sets(Trees):
-    """Trees that split every category into sets, whatever held-out rows say of it."""
-
-    def settle(self, *given, **options):
-        return self
 
 
 OWN = ("linear", Sets(level_rows=10))

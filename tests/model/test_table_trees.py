@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model.blends import Sets
 from model.test_blend_export import agrees
 from model.test_blend_folder import change, put, refused
 
@@ -17,13 +18,6 @@ from alignset.learners import Blend, Trees
 from alignset.model import folder
 from alignset.model.nodes import arrays_of_trees, trees_of_arrays
 from alignset.rows.raw import RawColumns
-
-
-class Sets(Trees):
-    """Trees that split every category into sets, whatever held-out rows say of it."""
-
-    def settle(self, *given, **options):
-        return self
 
 
 def table(n=300, seed=0):
