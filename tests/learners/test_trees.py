@@ -41,7 +41,7 @@ def encoded(frame):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_they_say_what_scikit_learn_says_of_the_table_itself(size, classes):
-    frame, y = table()
+    frame, y = table(400)
     y = y + (classes == 3) * (frame["age"] > 1).to_numpy() * 1
     X, raw, _ = encoded(frame)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
@@ -54,7 +54,7 @@ def test_they_say_what_scikit_learn_says_of_the_table_itself(size, classes):
         column[:] = np.where(np.isnan(column), np.nan, np.searchsorted(own, column))
     model = HistGradientBoostingClassifier(
         max_iter=size.rounds, learning_rate=size.rate, max_leaf_nodes=size.leaves,
-        l2_regularization=size.l2, max_features=size.columns, max_bins=64, min_samples_leaf=12,
+        l2_regularization=size.l2, max_features=size.columns, max_bins=64, min_samples_leaf=8,
         early_stopping=False, random_state=3, categorical_features=[0, 1],
     ).fit(codes, y, sample_weight=weight)  # fmt: skip
     said = np.exp(found) / np.exp(found).sum(axis=1, keepdims=True)
