@@ -35,7 +35,7 @@ def table(n=600, seed=0, levels=12):
 
 def encoded(frame):
     prep = fit_preprocessing(frame, KINDS)
-    return prep.transform(frame), prep.raw, prep
+    return prep.transform(frame), prep.raw
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -43,7 +43,7 @@ def encoded(frame):
 def test_they_say_what_scikit_learn_says_of_the_table_itself(size, classes):
     frame, y = table(400)
     y = y + (classes == 3) * (frame["age"] > 1).to_numpy() * 1
-    X, raw, _ = encoded(frame)
+    X, raw = encoded(frame)
     weight = np.random.default_rng(1).uniform(0.5, 2, len(y))
     found = reading(size, raw).fit(X, y, weight, classes, seed=3).log_odds(X)
     # the same columns, their numbers in bins of at most 64 as ours have them
@@ -63,7 +63,7 @@ def test_they_say_what_scikit_learn_says_of_the_table_itself(size, classes):
 
 def test_half_of_the_levels_are_split_off_at_once():
     frame, y = table(1500)
-    X, raw, _ = encoded(frame)
+    X, raw = encoded(frame)
     w = np.ones(len(y))
     few = Trees(rounds=12, rate=0.3, leaves=6, columns=1.0)
     train, test = slice(0, 900), slice(900, None)
@@ -87,7 +87,7 @@ def test_a_level_that_no_row_had_goes_with_most_rows():
 
 def test_trees_of_labels_of_one_class_and_of_columns_beside_the_table():
     frame, y = table(200)
-    X, raw, _ = encoded(frame)
+    X, raw = encoded(frame)
     w = np.ones(len(y))
     assert np.ptp(Trees().reading(raw).fit(X, 0 * y, w, 2, seed=0).log_odds(X)) > 0
     more = np.hstack([X, y[:, None] + 0.0])
@@ -98,7 +98,7 @@ def test_trees_of_labels_of_one_class_and_of_columns_beside_the_table():
 @pytest.mark.parametrize("depends", [True, False])
 def test_sets_of_levels_are_settled_by_what_rows_say_that_were_held_out(depends):
     frame, y = table(1500)
-    X, raw, _ = encoded(frame)
+    X, raw = encoded(frame)
     y = y if depends else (X[:, 0] > 0).astype(int)
     own = Trees(level_rows=100).reading(raw)
     found = own.settle(X, y, np.ones(len(y)), 2, seed=0)
@@ -138,7 +138,7 @@ def test_the_estimator_reads_tables_so_whatever_their_order_and_copies(method):
 
 def test_a_category_with_few_rows_per_level_stays_columns_of_zeros_and_ones():
     frame, y = table(600)
-    X, raw, _ = encoded(frame)  # 4 wards, 12 sites
+    X, raw = encoded(frame)  # 4 wards, 12 sites
     (ward,) = [each for each in raw.categories if each[1] - each[0] == 4]
     for rows, left in ((10, raw.categories), (100, (ward,)), (1000, ())):
         model = reading(Trees(), raw, rows).fit(X, y, np.ones(len(y)), 2, seed=0)

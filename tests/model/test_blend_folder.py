@@ -319,13 +319,16 @@ def test_whatever_the_arrays_hold_is_loaded_or_refused(place):
     assert 0 < kept < 150
 
 
-def walk(nodes, start, row, end):
+def walk(nodes, start, row, end, sets=None):
     """Follow a row through one tree as scikit-learn's C code does, never leaving the tree."""
     at, steps = 0, 0
     while not nodes["is_leaf"][start + at]:
         node = nodes[start + at]
         value = row[node["feature_idx"]]
         left = node["missing_go_to_left"] if np.isnan(value) else value <= node["num_threshold"]
+        if node["is_categorical"]:
+            words = sets[node["bitset_idx"]]
+            left = (int(words[int(value) // 32]) >> (int(value) % 32)) & 1
         at, steps = int(node["left"] if left else node["right"]), steps + 1
         assert 0 < at < end - start
         assert steps < end - start

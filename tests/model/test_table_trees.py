@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model.blends import Sets
 from model.test_blend_export import agrees
-from model.test_blend_folder import change, put, refused
+from model.test_blend_folder import change, put, refused, walk
 
 from alignset import NoisyLabelClassifier, load_model
 from alignset.estimator.as_model import as_model
@@ -163,20 +163,6 @@ def one():
 X, MODEL = one()
 
 
-def walk(model, start, row):
-    """Follow a row through one tree as scikit-learn's C code does."""
-    at = 0
-    while not model.nodes["is_leaf"][start + at]:
-        node = model.nodes[start + at]
-        value = row[node["feature_idx"]]
-        left = value <= node["num_threshold"]
-        if node["is_categorical"]:
-            words = model.left[node["bitset_idx"]]
-            left = (int(words[int(value) // 32]) >> (int(value) % 32)) & 1
-        at = int(node["left"] if left else node["right"])
-    return model.nodes["value"][start + at]
-
-
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_any_node_changed_is_safe_to_walk_or_refused(data):
@@ -192,7 +178,7 @@ def test_any_node_changed_is_safe_to_walk_or_refused(data):
         return
     few, start, raw = found.raw.read(X[:4]), 0, np.full(4, found.base[0])
     for end in found.ends.reshape(-1):
-        raw += [walk(found, start, row) for row in few]
+        raw += [walk(found.nodes, start, row, end, found.left) for row in few]
         start = end
     odds = found.log_odds(X[:4])
     np.testing.assert_allclose(odds[:, 1] - odds[:, 0], raw, rtol=1e-9)

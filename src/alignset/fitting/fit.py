@@ -38,6 +38,7 @@ from alignset.model.fitted import Model
 from alignset.progress import Progress, silent
 from alignset.review.aim import AimRows
 from alignset.review.measured import review_noise_rates
+from alignset.rows.raw import RawColumns
 from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
 from alignset.tables.preprocess import Preprocessing, fit_preprocessing
@@ -112,7 +113,7 @@ def fit_table(
     holdout, judged = judging.deal(frame, choice, targets, settings.folds)
     reason, steps = _planned(judged, method, holdout, settings.folds)
     watch, prep = advance or silent, fit_preprocessing(frame, choice.kinds)
-    fit = _fitter(settings, asked, prep, frame, targets, _last(watch, steps))
+    fit = _fitter(settings, asked, (prep.transform(frame), prep.raw), targets, _last(watch, steps))
     held = comparison = kept = None
     if reason is None:
         given = frame, targets, choice.kinds, method, settings, _stepper(watch, steps), holdout
@@ -222,8 +223,7 @@ def _fitter(*given: Any) -> Callable[[str], tuple[NoisyLabelClassifier, list[str
 def _fit_quietly(
     settings: Settings,
     asked: str,
-    prep: Preprocessing,
-    frame: pd.DataFrame,
+    features: tuple[Any, RawColumns],
     targets: Targets,
     progress: Progress,
     method: str,
@@ -232,8 +232,8 @@ def _fit_quietly(
     clf = settings.estimator(method)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        X, own = prep.transform(frame), method == BLEND
-        fit_estimator(clf, X, targets, raw=prep.raw, keep_unseen=own, progress=progress)
+        (X, raw), own = features, method == BLEND
+        fit_estimator(clf, X, targets, raw=raw, keep_unseen=own, progress=progress)
     said = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
     if asked == AUTO and method != BLEND:
         clf.recalibration_ = None  # plain models were judged, and chosen, without it

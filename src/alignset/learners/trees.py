@@ -39,10 +39,14 @@ LevelSets = NDArray[np.uint32]
 """One set of levels per row: 256 bits in 8 numbers, as scikit-learn keeps them."""
 
 
+def bits_of(sets: LevelSets) -> NDArray[np.uint8]:
+    """Return 1 for every level that is in a set, (sets, 256)."""
+    return np.unpackbits(sets.astype("<u4").view(np.uint8), axis=1, bitorder="little")
+
+
 def levels_of(own: LevelSets, most: int) -> list[int]:
     """Return the levels below ``most`` in one set."""
-    bits = np.unpackbits(own.astype("<u4").view(np.uint8), bitorder="little")
-    return [int(level) for level in np.flatnonzero(bits[:most])]
+    return [int(level) for level in np.flatnonzero(bits_of(own[None])[0, :most])]
 
 
 def no_sets() -> LevelSets:
@@ -248,8 +252,7 @@ def _sets(nodes: NDArray[Any], fitted: list[LevelSets], levels: list[Ints]) -> L
     if not len(at):
         return no_sets()
     nodes["bitset_idx"][at] = np.arange(len(at))
-    packed = np.concatenate(fitted).astype("<u4").view(np.uint8)
-    counted = np.unpackbits(packed, axis=1, bitorder="little")
+    counted = bits_of(np.concatenate(fitted))
     found = np.repeat(nodes["missing_go_to_left"][at, None], counted.shape[1], axis=1)
     for j, own in enumerate(levels):
         of = np.flatnonzero(nodes["feature_idx"][at] == j)

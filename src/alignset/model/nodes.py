@@ -118,6 +118,8 @@ def reads_raw(about: Any) -> bool:
 
 def checked_raw(about: Any, inputs: int) -> RawColumns:
     """Return which of ``inputs`` columns belong together; refuse columns that do not exist."""
+    if not reads_raw(about):
+        return AS_THEY_ARE
     categories, gaps = (_pairs(about[name], inputs) for name in ("categories", "gaps"))
     used = [j for first, end in categories for j in range(first, end)]
     used += [indicator for _, indicator in gaps]

@@ -21,9 +21,8 @@ from alignset.learners.strategies.base import Chained
 from alignset.learners.trees import TreesPredictor
 from alignset.model.checked import checked_array, checked_count, checked_names, checked_present
 from alignset.model.network import Arrays, Network
-from alignset.model.nodes import arrays_of_trees, checked_raw, reads_raw, told_raw, trees_of_arrays
+from alignset.model.nodes import arrays_of_trees, checked_raw, told_raw, trees_of_arrays
 from alignset.rows.features import no_scale
-from alignset.rows.raw import AS_THEY_ARE
 
 MAX_DEPTH = 4
 """Chains inside chains; a chain asks both of its models, so that each level may double the work."""
@@ -170,7 +169,7 @@ def _constant(at: Unpacking) -> tuple[Predictor, int]:
 
 def _trees(at: Unpacking) -> tuple[Predictor, int]:
     n_rows = checked_count(at.about["n_rows"], 1 << 53, "n_rows")
-    raw = checked_raw(at.about, at.inputs) if reads_raw(at.about) else AS_THEY_ARE
+    raw = checked_raw(at.about, at.inputs)
     return trees_of_arrays(at.arrays, at.inputs, at.classes, n_rows, raw), 0
 
 

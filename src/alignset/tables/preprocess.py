@@ -297,12 +297,13 @@ def _learn_numbers(
     unit = _units(values)
     impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     held = impute.fit_transform(pd.DataFrame({n: np.ldexp(v, -unit[n]) for n, v in values.items()}))
-    scale = StandardScaler().fit(np.sort(held, axis=0))  # sorted, so that any order will do
-    if not scaled:
-        scale.mean_, scale.scale_ = np.zeros(held.shape[1]), np.ones(held.shape[1])
+    centre, spread = np.zeros(held.shape[1]), np.ones(held.shape[1])
+    if scaled:
+        scale = StandardScaler().fit(np.sort(held, axis=0))  # sorted, so that any order will do
+        centre, spread = scale.mean_, scale.scale_
     # indicators, which come after the columns, have no unit
     powers = np.pad([unit[n] for n in kinds], (0, held.shape[1] - len(kinds)))
-    means, scales = (np.ldexp(v, powers).tolist() for v in (scale.mean_, scale.scale_))
+    means, scales = (np.ldexp(v, powers).tolist() for v in (centre, spread))
     medians = np.ldexp(np.nan_to_num(impute.statistics_), powers[: len(kinds)]).tolist()
     marked = zip(means[len(kinds) :], scales[len(kinds) :], strict=True)
     missing = dict(zip(impute.indicator_.features_.tolist(), marked, strict=True))
