@@ -39,8 +39,10 @@ FIELDS = ("figure", "majority", "minority", "replication", "model", "auroc", "wo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--first", type=int, default=0, help="the first replication to draw")
     parser.add_argument("--replications", type=int, default=3)
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -52,25 +54,25 @@ def main() -> None:
         writer = csv.DictWriter(file, FIELDS)
         if not done:
             writer.writeheader()
-        for cell in cells(options.replications):
+        for cell in cells(options.first, options.replications):
             todo = [m for m in METHODS if (*map(str, cell), m) not in done]
             for model in todo if time.monotonic() - begun < options.seconds else ():
-                values = (*cell, model, *run(cell, model, options.jobs))
+                values = (*cell, model, *run(cell, model, options.jobs, options.device))
                 writer.writerow(dict(zip(FIELDS, values, strict=True)))
                 file.flush()
 
 
-def cells(replications: int) -> list[tuple[Any, ...]]:
+def cells(first: int, replications: int) -> list[tuple[Any, ...]]:
     """Return every setting of a replication before the next replication."""
     return [
         (figure, *rate, replication)
-        for replication in range(replications)
+        for replication in range(first, first + replications)
         for figure, rates in RATES.items()
         for rate in rates
     ]
 
 
-def run(cell: tuple[Any, ...], model: str, jobs: int | None) -> list[Any]:
+def run(cell: tuple[Any, ...], model: str, jobs: int | None, device: str) -> list[Any]:
     """Fit one model and return its figures on the test rows."""
     _, majority, minority, replication = cell
     data = make_synthetic_released(random_state=1000 + replication)
@@ -85,7 +87,7 @@ def run(cell: tuple[Any, ...], model: str, jobs: int | None) -> list[Any]:
     old, new = order[:TRAIN], order[TRAIN:]
     known = np.where(rng.random(TRAIN) < REVIEWED, true[old].astype(float), np.nan)
     begun = time.monotonic()
-    clf = NoisyLabelClassifier(METHODS[model], random_state=replication, n_jobs=jobs)
+    clf = NoisyLabelClassifier(METHODS[model], random_state=replication, n_jobs=jobs, device=device)
     clf.fit(X[old], seen[old], y_true=known, groups=group[old])
     seconds = time.monotonic() - begun
     p = clf.predict_proba(X[new], group[new])[:, 1]

@@ -2,8 +2,9 @@
 
     python paper/robustness/run.py paper/robustness/grid.toml --out results/robustness.csv
 
-Cells that the file already has are not run again. ``--first`` and ``--replications`` choose which
-are drawn, ``--seconds`` stops early. ``weight`` is what a candidate counts in the blend.
+Cells that the file already has are not run again: one file for one choice of ``--models``.
+``--first``, ``--replications`` and ``--reviewed`` choose which are drawn, ``--seconds`` stops
+early. ``weight`` is what a candidate counts in the blend.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cells import Cell, Drawn, cells_of, draw
 
 METRICS = ("auroc", "worst_auroc", "log_loss", "brier", "calibration", "tpr", "weight", "seconds")
+KINDS = ("plain", "blend", "networks")
+NETWORKS = ("joint", "alignment", "standard", "confident")
 FIELDS = ("data", "noise", "rate", "reviewed", "replication", "model", *METRICS)
 
 
@@ -41,10 +44,12 @@ def main() -> None:
     parser.add_argument("--replications", type=int, help="how many to draw")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--networks", type=int, default=2, help="replications that run networks")
+    parser.add_argument("--models", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--reviewed", nargs="+", type=float, help="shares of the grid to run")
     options = parser.parse_args()
     grid = tomllib.loads(options.grid.read_text())
     grid["replications"] = options.first + (options.replications or grid["replications"])
+    grid["reviewed"] = options.reviewed or grid["reviewed"]
     done = finished(options.out)
     drawn = (cell for cell in cells_of(grid) if cell.replication >= options.first)
     todo = [cell for cell in drawn if cell.name not in done]
@@ -69,8 +74,8 @@ def run_all(todo: list[Cell], most: int, options: argparse.Namespace) -> Iterato
                 cell = next(queue, None)
                 if cell is None:
                     break
-                networks = cell.replication < options.first + options.networks
-                waiting[pool.submit(run_cell, cell, most, options.device, networks)] = cell
+                ready = pool.submit(run_cell, cell, most, options.device, options.models)
+                waiting[ready] = cell
             if not waiting:
                 return
             for ready in wait(waiting, return_when=FIRST_COMPLETED).done:
@@ -91,13 +96,13 @@ def finished(out: Path) -> set[str]:
         }  # fmt: skip
 
 
-def run_cell(cell: Cell, most: int, device: str, networks: bool) -> list[dict[str, Any]]:
+def run_cell(cell: Cell, most: int, device: str, kinds: list[str]) -> list[dict[str, Any]]:
     """Fit every model to one cell, and score it on the test rows."""
     warnings.simplefilter("ignore")
     rows = draw(cell, most)
     about = {f: getattr(cell, f) for f in FIELDS[:5]}
     found = []
-    for name, fit in models(rows, cell.replication, device, networks):
+    for name, fit in models(rows, cell.replication, device, kinds):
         start = time.perf_counter()
         try:
             answers = fit()
@@ -112,8 +117,19 @@ def run_cell(cell: Cell, most: int, device: str, networks: bool) -> list[dict[st
     return found
 
 
-def models(rows: Drawn, seed: int, device: str, networks: bool) -> Any:
+def models(rows: Drawn, seed: int, device: str, kinds: list[str]) -> Any:
     """(name, function that fits and gives (what, P(class 1), its weight)) of every model."""
+    if "plain" in kinds:
+        yield from plain_models(rows)
+    if "blend" in kinds:
+        yield "blend", lambda: estimator(rows, None, seed, device)
+    if "networks" in kinds:
+        for method in NETWORKS:
+            yield method, lambda method=method: estimator(rows, method, seed, device)
+
+
+def plain_models(rows: Drawn) -> Any:
+    """What a user would pick instead, and the same with clean labels."""
     looked = rows.true >= 0
     everyone = np.ones(len(looked), dtype=bool)
     labels = {
@@ -126,10 +142,6 @@ def models(rows: Drawn, seed: int, device: str, networks: bool) -> Any:
         for learner in ("linear", "trees"):
             name = f"{'clean' if kind == 'clean' else 'plain'} {learner}"
             yield f"{name} {kind}", lambda y=y, at=at, use=learner: plain(rows, y, at, use)
-    yield "blend", lambda: estimator(rows, None, seed, device)
-    if networks:
-        for method in ("joint", "alignment", "standard", "confident"):
-            yield method, lambda method=method: estimator(rows, method, seed, device)
 
 
 def plain(rows: Drawn, y: Any, at: Any, learner: str) -> list[tuple[str, Any, float]]:
