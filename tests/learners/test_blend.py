@@ -243,6 +243,16 @@ def test_a_network_needs_ten_reviewed_rows_per_fold(data: Data) -> None:
     assert (has_network(29), has_network(30)) == (False, True)
 
 
+def test_a_network_is_left_out_where_all_that_was_reviewed_is_of_two_people() -> None:
+    data = make_data(300)
+    y_true, units = np.full(300, np.nan), np.arange(300)
+    y_true[:120], units[:120] = data.truth[:120], np.arange(120) % 2
+    only = Blend(strategies=("observed", "reviewed"), learners=("linear",))
+    clf = NoisyLabelClassifier(only, max_epochs=2, hidden=4, random_state=0)
+    clf.fit(data.X, data.y, y_true=y_true, groups=data.groups, units=units)
+    assert {row.learner for row in clf.candidates_} == {"linear", "all"}
+
+
 def test_an_ordinary_fit_warns_of_nothing() -> None:
     data = make_data(400, seed=3)
     with warnings.catch_warnings():

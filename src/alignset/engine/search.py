@@ -89,6 +89,47 @@ def variants_of(method: Method, configs: Sequence[Config]) -> list[Variant]:
 
 
 @dataclass(frozen=True, eq=False)
+class Trained:
+    """Every config of every variant, trained on every problem."""
+
+    variants: tuple[Variant, ...]
+    fits: tuple[Fits, ...]
+
+    def score_over(self, problems: Sequence[int]) -> NDArray[np.float32]:
+        """Return the mean validation score of every config (C,); -inf if a problem has none."""
+        own = [f.ranking()[list(problems)].mean(0) for f in self.fits]
+        return np.concatenate(own).astype(np.float32)
+
+    def best(self, problems: Sequence[int]) -> int:
+        """Return the config with the best mean score; the first if several are equal."""
+        return int(self.score_over(problems).argmax())
+
+    def ensemble(self, problems: Sequence[int], configs: Sequence[int]) -> Ensemble:
+        """Put configs side by side, each trained on every one of the problems."""
+        home, place = (places[configs] for places in self._places())
+        parts, of_fold = [], []
+        for v in dict.fromkeys(home.tolist()):
+            own = place[home == v]
+            at = np.tile(problems, len(own)).tolist(), np.repeat(own, len(problems)).tolist()
+            parts.append(self.fits[v].members(*at))
+            of_fold.append(np.tile(np.arange(len(problems)), len(own)))
+        return Ensemble(tuple(parts), tuple(of_fold))
+
+    def method(self, config: int) -> Method:
+        """Return the method with the hyperparameters of a config."""
+        home, place = self._places()
+        variant = self.variants[home[config]]
+        method: Method = replace(variant.method, **variant.configs[place[config]])
+        return method
+
+    def _places(self) -> tuple[Ints, Ints]:
+        """Return the variant of each config, and its place there."""
+        sizes = [len(v.configs) for v in self.variants]
+        place = np.concatenate([np.arange(size) for size in sizes])
+        return np.repeat(np.arange(len(sizes)), sizes), place
+
+
+@dataclass(frozen=True, eq=False)
 class Found:
     """What a search found for one problem.
 
@@ -164,14 +205,25 @@ def search(
     """
     flat = [fold for folds in cohort for fold in folds]
     ends = np.cumsum([len(folds) for folds in cohort])
-    fits = []
-    for i, variant in enumerate(variants):
-        tell = _after(variants[:i], variants, len(flat), progress or silent)
-        fits.append(trainer.train(variant.method, flat, variant.configs, tell))
+    trained = train_configs(trainer, variants, flat, progress)
     return [
-        _choose(variants, fits, range(end - len(folds), end), ensemble)
+        _choose(trained, range(end - len(folds), end), ensemble)
         for folds, end in zip(cohort, ends.tolist(), strict=True)
     ]
+
+
+def train_configs(
+    trainer: Trainer,
+    variants: Sequence[Variant],
+    problems: Sequence[Problem],
+    progress: Progress | None = None,
+) -> Trained:
+    """Train every config on every problem."""
+    fits = []
+    for i, variant in enumerate(variants):
+        tell = _after(variants[:i], variants, len(problems), progress or silent)
+        fits.append(trainer.train(variant.method, problems, variant.configs, tell))
+    return Trained(tuple(variants), tuple(fits))
 
 
 def trainable(method: Method, folds: Sequence[Problem]) -> list[Problem]:
@@ -200,35 +252,20 @@ def _after(
     return lambda what, now, _: progress(what, before + now, total)
 
 
-def _choose(variants: Sequence[Variant], fits: Sequence[Fits], folds: range, size: int) -> Found:
+def _choose(trained: Trained, folds: range, size: int) -> Found:
     """Keep the configs with the best mean scores over the folds; earlier ones win ties."""
-    score = np.concatenate([f.ranking()[list(folds)].mean(0) for f in fits]).astype(np.float32)
+    score = trained.score_over(folds)
     order = (-score).argsort(kind="stable")[:size]
     finite = np.isfinite(score[order])
-    kept = order[finite] if finite.any() else order[:1]
-    home = np.repeat(np.arange(len(variants)), [len(v.configs) for v in variants])
-    place = np.concatenate([np.arange(len(v.configs)) for v in variants])
-    parts, of_fold = [], []
-    for v in dict.fromkeys(home[kept].tolist()):
-        own = place[kept[home[kept] == v]]
-        parts.append(_members(fits[v], folds, own))
-        of_fold.append(np.tile(np.arange(len(folds)), len(own)))
-    first = kept[0]
-    method, config = variants[home[first]].method, variants[home[first]].configs[place[first]]
-    epochs = [f.epochs[list(folds)].double().mean(0).round().long().numpy() for f in fits]
+    kept = (order[finite] if finite.any() else order[:1]).tolist()
+    epochs = [f.epochs[list(folds)].double().mean(0).round().long().numpy() for f in trained.fits]
+    variants = trained.variants
     return Found(
-        Ensemble(tuple(parts), tuple(of_fold)),
-        replace(method, **config),
-        _members(fits[home[first]], folds, place[[first]]),
+        trained.ensemble(folds, kept),
+        trained.method(kept[0]),
+        trained.ensemble(folds, kept[:1]).parts[0],
         [{**variant.shape, **config} for variant in variants for config in variant.configs],
         score,
         np.concatenate(epochs),
         np.asarray(kept, dtype=np.int64),
-    )
-
-
-def _members(fits: Fits, folds: range, configs: Ints) -> Fits:
-    """Put configs side by side, each trained on every fold."""
-    return fits.members(
-        np.tile(folds, len(configs)).tolist(), np.repeat(configs, len(folds)).tolist()
     )

@@ -100,7 +100,7 @@ def learn_blend(
     if blend.network is not None and can_train and not left_out:
         network = NetworkSearch(
             blend.network,
-            configs_of(clf, blend.network, seed),
+            _short(clf, blend.network, seed),
             lambda method, problems: trainer_for(clf, method, problems),
         )
     fitted = fit_blend(
@@ -123,6 +123,13 @@ def _can_train(method: Method, rows: Part, folds: int) -> bool:
     enough = few >= 2 * folds and own.sum() >= ROWS_PER_FOLD * folds
     # a fold that judges and one that stops must leave a third to train on
     return bool(folds >= 3 and enough and not rows.reviewed.all())
+
+
+def _short(clf: NoisyLabelClassifier, method: Method, seed: int) -> list[Any]:
+    """Return the method's shortlist, unless its settings or where to look were chosen."""
+    if clf.space is None and method.shortlist and method == type(method)():
+        return list(method.shortlist)[: clf.n_configs]
+    return configs_of(clf, method, seed)
 
 
 def configs_of(clf: NoisyLabelClassifier, method: Method, seed: int) -> list[dict[str, Any]]:

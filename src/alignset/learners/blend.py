@@ -125,9 +125,8 @@ def fit_blend(
     said, models = _cross_fit(chosen, settled, dealt, n_jobs, counter)
     names = [(c.strategy.name, c.learner.name) for c in chosen]
     strategies = [c.strategy for c in chosen]
-    if network is not None:
-        odds, model = _network(network, dealt, counter)
-        said, models = np.concatenate([said, odds[None]]), [*models, model]
+    if network is not None and (found := _network(network, dealt, counter)) is not None:
+        said, models = np.concatenate([said, found[0][None]]), [*models, found[1]]
         names.append((network.method.name, "network"))
         strategies.append(STRATEGIES["joint"])
     own = np.array([max(skill.get(learner, 1.0), LEAST_SKILL) ** 4 for _, learner in names])
@@ -292,8 +291,10 @@ def run_task(task: Task, dealt: Dealt) -> list[Any]:
     return found
 
 
-def _network(network: NetworkSearch, dealt: Dealt, counter: Counter) -> tuple[Floats, Predictor]:
-    """Cross-fit the network on all reviewed rows and part of the others."""
+def _network(
+    network: NetworkSearch, dealt: Dealt, counter: Counter
+) -> tuple[Floats, Predictor] | None:
+    """Cross-fit the network on all reviewed rows and part of the others, if it can be done."""
     review, sizes = dealt.review, (dealt.n_classes, dealt.n_groups)
     at = np.union1d(thinned(review.rows, NETWORK_ROWS, dealt.seed), np.flatnonzero(dealt.fold >= 0))
     rows = review.rows.take(at)
@@ -307,11 +308,13 @@ def _network(network: NetworkSearch, dealt: Dealt, counter: Counter) -> tuple[Fl
             start, place = counter.done, counter.done
         counter.add(place - counter.done, what)
 
-    odds, model = network.cross_fit(rows, dealt.fold[at], *sizes, dealt.seed, tell)
+    found = network.cross_fit(rows, dealt.fold[at], *sizes, dealt.seed, tell)
     counter.add(counter.total - counter.done)  # one pass was enough
-    full = np.zeros((len(dealt.fold), dealt.n_classes))
-    full[at] = odds
-    return full, model
+    if found is None:
+        return None
+    odds = np.zeros((len(dealt.fold), dealt.n_classes))
+    odds[at] = found[0]
+    return odds, found[1]
 
 
 def _prior(strategies: Sequence[Strategy], review: Review, n_classes: int) -> Floats:

@@ -10,14 +10,14 @@ import numpy as np
 
 from alignset.engine import Trainer
 from alignset.engine.ensemble import Ensemble
-from alignset.engine.search import search, trainable, variants_of
+from alignset.engine.search import search, train_configs, trainable, variants_of
 from alignset.engine.trainer import Config
 from alignset.learners.base import Floats, Ints, Predictor, log_odds
 from alignset.methods import Method
 from alignset.progress import Progress
 from alignset.rows import Part, Problem
 
-CONFIGS, FINALISTS = 8, 2
+CONFIGS, FINALISTS = 8, 4
 """Configs that a blend tries on one fold, and how many of them it trains on every fold."""
 
 MOST_ROWS = 20_000
@@ -46,32 +46,44 @@ class NetworkSearch:
 
     def cross_fit(
         self, rows: Part, fold: Ints, n_classes: int, n_groups: int, seed: int, progress: Progress
-    ) -> tuple[Floats, NetworkPredictor]:
+    ) -> tuple[Floats, NetworkPredictor] | None:
         """Return log-odds of the dealt rows, each by a network that did not see it, and a model.
 
-        ``fold`` is -1 for rows that are not dealt. A network is stopped by the next fold: the one
-        it is judged on must not choose its epoch. The model is the mean of networks that train on
-        all folds but the one that stops them.
+        None if networks would have nothing to learn from without some folds.
+
+        ``fold`` is -1 for rows that are not dealt. Two networks judge a fold, stopped by the next
+        fold and by the one after it: the fold must choose neither their epoch nor their config.
+        The model is the mean of networks that train on all folds but the one that stops them.
         """
         n_folds = int(fold.max()) + 1
+        pairs = [(f, (f + k) % n_folds) for k in (1, 2) for f in range(n_folds)]
 
-        def problem(out: int | None, stop: int) -> Problem:
-            stopping = (fold == stop) & rows.reviewed
-            away = (fold == stop) if out is None else (fold == stop) | (fold == out)
-            return Problem(rows.take(~away), rows.take(stopping), None, n_classes, n_groups, seed)
+        def problem(out: int, stop: int) -> Problem:
+            train, stopping = (fold != stop) & (fold != out), (fold == stop) & rows.reviewed
+            return Problem(rows.take(train), rows.take(stopping), None, n_classes, n_groups, seed)
 
-        judged = [problem(f, (f + 1) % n_folds) for f in range(n_folds)]
-        final = trainable(self.method, [problem(None, f) for f in range(n_folds)])
-        for each in judged:
-            self.method.check(each)
-        configs = self._finalists(judged[0], progress)
-        trainer = self.trainer(self.method, [*judged, *final])
-        variants = variants_of(self.method, configs)
-        *found, last = search(trainer, variants, [*([p] for p in judged), final], progress=progress)
+        judging = [problem(*pair) for pair in pairs]
+        if not self._enough(judging):
+            return None
+        final = trainable(self.method, [problem(f, f) for f in range(n_folds)])
+        variants = variants_of(self.method, self._finalists(judging[0], progress))
+        problems = [*judging, *final]
+        trained = train_configs(self.trainer(self.method, problems), variants, problems, progress)
         odds = np.zeros((len(rows), n_classes))
-        for f, model in enumerate(found):
-            odds[fold == f] = log_odds(model.ensemble.probability(rows.X[fold == f]))
-        return odds, NetworkPredictor(last.ensemble, last.method)
+        for f in range(n_folds):
+            config = trained.best([i for i, (_, stop) in enumerate(pairs) if stop != f])
+            two = trained.ensemble([i for i, (out, _) in enumerate(pairs) if out == f], [config])
+            odds[fold == f] = log_odds(two.probability(rows.X[fold == f]))
+        whole = range(len(pairs), len(problems))
+        config = trained.best(whole)
+        return odds, NetworkPredictor(trained.ensemble(whole, [config]), trained.method(config))
+
+    def _enough(self, problems: list[Problem]) -> bool:
+        """Tell whether every problem has something to learn from: all may be reviews of two people."""
+        try:
+            return len(trainable(self.method, problems)) == len(problems)
+        except ValueError:
+            return False
 
     def _finalists(self, problem: Problem, progress: Progress) -> list[Config]:
         """Train every config on one fold only, and keep the best."""

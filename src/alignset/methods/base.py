@@ -305,6 +305,8 @@ class Method(ABC):
         Networks whose mean probability is the prediction.
     space : mapping
         Where random search looks, besides ``lr`` and ``l2``.
+    shortlist : tuple of dict
+        Configs that did well on many tables, for a search that must be short.
     limits : mapping of str to str
         Values that a field accepts, ``"[0, 1); what to do otherwise"``.
     """
@@ -328,6 +330,7 @@ class Method(ABC):
     if_switched: ClassVar[str] = "or try JointAlignment()"
     predicting: ClassVar[tuple[str, ...]] = ("theta",)
     space: ClassVar[Space] = {}
+    shortlist: ClassVar[tuple[Mapping[str, float], ...]] = ()
     limits: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
