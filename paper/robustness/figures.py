@@ -74,6 +74,17 @@ def cells(first: int, replications: int) -> list[tuple[Any, ...]]:
 
 def run(cell: tuple[Any, ...], model: str, jobs: int | None, device: str) -> list[Any]:
     """Fit one model and return its figures on the test rows."""
+    rows, replication = draw(cell), cell[3]
+    begun = time.monotonic()
+    clf = NoisyLabelClassifier(METHODS[model], random_state=replication, n_jobs=jobs, device=device)
+    clf.fit(rows.X, rows.seen, y_true=rows.true, groups=rows.group)
+    seconds = time.monotonic() - begun
+    found = score(rows, clf.predict_proba(rows.X_test, rows.group_test)[:, 1])
+    return [*(round(float(found[name]), 5) for name in FIELDS[5:-1]), round(seconds, 1)]
+
+
+def draw(cell: tuple[Any, ...]) -> Drawn:
+    """Draw data, noise and review; true labels are missing where nobody looked."""
     _, majority, minority, replication = cell
     data = make_synthetic_released(random_state=1000 + replication)
     X, true, group = data.table.X, data.table.y, data.table.group
@@ -86,14 +97,7 @@ def run(cell: tuple[Any, ...], model: str, jobs: int | None, device: str) -> lis
     order = rng.permutation(len(true))
     old, new = order[:TRAIN], order[TRAIN:]
     known = np.where(rng.random(TRAIN) < REVIEWED, true[old].astype(float), np.nan)
-    begun = time.monotonic()
-    clf = NoisyLabelClassifier(METHODS[model], random_state=replication, n_jobs=jobs, device=device)
-    clf.fit(X[old], seen[old], y_true=known, groups=group[old])
-    seconds = time.monotonic() - begun
-    p = clf.predict_proba(X[new], group[new])[:, 1]
-    rows = Drawn(X[old], seen[old], known, group[old], true[old], X[new], true[new], group[new])
-    found = score(rows, p)
-    return [*(round(float(found[name]), 5) for name in FIELDS[5:-1]), round(seconds, 1)]
+    return Drawn(X[old], seen[old], known, group[old], true[old], X[new], true[new], group[new])
 
 
 if __name__ == "__main__":

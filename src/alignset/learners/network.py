@@ -79,7 +79,7 @@ class NetworkSearch:
         return odds, NetworkPredictor(trained.ensemble(whole, [config]), trained.method(config))
 
     def _enough(self, problems: list[Problem]) -> bool:
-        """Tell whether every problem has something to learn from: all may be reviews of two people."""
+        """Tell whether every problem has rows to learn from: reviews of two people are too few."""
         try:
             return len(trainable(self.method, problems)) == len(problems)
         except ValueError:
