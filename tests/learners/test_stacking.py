@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from alignset.evaluate import auroc
+from alignset.learners import stacking
 from alignset.learners.base import one_hot
 from alignset.learners.stacking import (
     INTERCEPT,
@@ -146,3 +148,36 @@ def test_the_area_and_its_error_are_those_of_delong() -> None:
         errors.append(error)
     assert area == pytest.approx(auroc(y, p))
     assert np.mean(errors) == pytest.approx(np.std(areas), rel=0.15)
+
+
+def test_weights_that_grow_by_chance_are_rescaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    n, reviewed = 3000, np.arange(3000) < 350
+    z = 4 * rng.normal(size=n)
+    y = np.where(rng.random(n) < 0.03, z < 0, z > 0).astype(int)
+    said = [z + rng.normal(size=n), z / 3 + rng.normal(size=n)]
+    odds = np.stack([np.column_stack([-s, s]) / 2 for s in said])
+    rows = JudgedRows(np.where(reviewed, y, -1), y, np.ones(n), 2)
+    alone, _ = fit_weights(odds[:, :350], JudgedRows(y[:350], y[:350], np.ones(350), 2), seed=0)
+    # where q is wrong about reviewed rows, and right about all others, large weights are rewarded
+    wrong = reviewed & (rng.random(n) < 0.1)
+    monkeypatch.setattr(
+        stacking, "expected_labels", lambda *_, **__: one_hot(np.where(wrong, 1 - y, y), 2)
+    )
+    found, held = fit_weights(odds, rows, seed=0)
+    assert found.v.sum() < 1.5 * alone.v.sum()
+    monkeypatch.setattr(stacking, "_surely_better", lambda *_: False)
+    grown, too_sure = fit_weights(odds, rows, seed=0)
+    assert grown.v.sum() > 2 * found.v.sum()
+    np.testing.assert_allclose(grown.v / grown.v.sum(), found.v / found.v.sum(), atol=1e-9)
+    at = np.flatnonzero(reviewed)
+    losses = [-log_softmax(each, axis=1)[at, y[at]].mean() for each in (held, too_sure)]
+    assert losses[0] < losses[1] - 0.05
+
+
+def test_an_ordinary_blend_is_not_rescaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    odds, y, weight = candidates(600, seed=5)
+    rows = JudgedRows(np.where(np.arange(600) < 120, y, -1), y, weight, 2)
+    found, _ = fit_weights(odds, rows, seed=0)
+    monkeypatch.setattr(stacking, "_surely_better", lambda *_: False)
+    assert (fit_weights(odds, rows, seed=0)[0].v == found.v).all()

@@ -70,7 +70,8 @@ class NoisyLabelClassifier(
         A learner of your own for the blend, beside linear models: LightGBM, XGBoost, a Pipeline.
     n_configs : int, default 20
         Size of the random search for networks, trained as one stack. The first config is the
-        method as it was passed; with 1 nothing is searched.
+        method as it was passed; with 1 nothing is searched. A blend tries the first so many of
+        its method's ``shortlist`` instead, unless ``space`` is given.
     space : mapping, optional
         Where to search, as in scikit-learn's ``RandomizedSearchCV``: for each hyperparameter a
         scipy.stats distribution or a list of values, such as

@@ -21,6 +21,10 @@ al. 2023): with q_i = P(y_i | y~_i, what the candidates say), from models that d
 
 so that the sum has the expectation of m rows with true labels, whatever q is, and less variance the
 better q is. It falls back to the reviewed rows alone where there are no others.
+
+The sum is not convex, and where hardly a row is misjudged, its noise can make weights several times
+too large. So they are made smaller by the slope that reviewed rows alone fit, if it is below one and
+rows held out of it say, beyond a standard error, that it is better.
 """
 
 from __future__ import annotations
@@ -127,17 +131,34 @@ def fit_weights(
     told = odds + np.array([each.intercept for each in alone])[:, None]
     shrinkage = max(LEAST, ROWS / rows.n_reviewed)
 
-    def fitted(use: Mask) -> BlendWeights:
+    def fitted(use: Mask) -> tuple[BlendWeights, BlendWeights]:
         labels = rows.labels(use, q)
-        return solve(odds, labels, shrinkage, trusted(prior, told, labels))
+        found = solve(odds, labels, shrinkage, trusted(prior, told, labels))
+        return found, _rescaled(found, odds, rows.labels(use, None))
 
-    held = np.empty((len(rows.y), rows.n_classes))
+    held = np.empty((2, len(rows.y), rows.n_classes))
     fold = _deal(rows, seed)
     for part in np.unique(fold):
         out = fold == part
-        held[out] = fitted(known & ~out).log_odds(odds[:, out])
-    found = fitted(known)
-    return replace(found, v=found.v * slope), held
+        held[:, out] = [each.log_odds(odds[:, out]) for each in fitted(known & ~out)]
+    kept = int(_surely_better(held[1], held[0], rows))
+    found = fitted(known)[kept]
+    return replace(found, v=found.v * slope), held[kept]
+
+
+def _rescaled(found: BlendWeights, odds: Floats, labels: Floats) -> BlendWeights:
+    """Return the weights times the slope that suits the labels, drawn towards one, at most one."""
+    by = min(solve(found.log_odds(odds)[None], labels, SLOPE, np.ones(1)).v[0], 1.0)
+    return replace(found, v=found.v * by, intercept=found.intercept * by)
+
+
+def _surely_better(one: Floats, other: Floats, rows: JudgedRows) -> bool:
+    """Tell whether reviewed rows say, beyond a standard error, that one blend is better."""
+    at = rows.reviewed
+    gain = row_log_loss(other[at], rows.y[at]) - row_log_loss(one[at], rows.y[at])
+    weight = rows.weight[at]
+    mean = weight @ gain / weight.sum()
+    return bool(mean * weight.sum() > np.sqrt(weight**2 @ (gain - mean) ** 2))
 
 
 def expected_labels(odds: Floats, rows: JudgedRows, *, seed: int) -> Floats:
