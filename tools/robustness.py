@@ -22,8 +22,9 @@ import pandas as pd
 from scipy.stats import t as student
 
 mpl.use("svg")
-mpl.rcParams["svg.hashsalt"] = "alignset"
 from matplotlib import pyplot as plt
+
+mpl.rcParams["svg.hashsalt"] = "alignset"  # the same picture is the same file
 
 KEY = ["data", "noise", "rate", "reviewed"]
 OUT = Path("docs/robustness")

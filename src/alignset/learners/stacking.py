@@ -23,8 +23,8 @@ so that the sum has the expectation of m rows with true labels, whatever q is, a
 better q is. It falls back to the reviewed rows alone where there are no others.
 
 The sum is not convex, and where hardly a row is misjudged, its noise can make weights several times
-too large. So they are made smaller by the slope that reviewed rows alone fit, if it is below one and
-rows held out of it say, beyond a standard error, that it is better.
+too large. So they are multiplied by the slope that reviewed rows alone fit, if it is below one
+and rows held out of it say, beyond a standard error, that it is better.
 """
 
 from __future__ import annotations
