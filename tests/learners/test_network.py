@@ -12,7 +12,7 @@ from scipy.stats import uniform
 
 from alignset import NoisyLabelClassifier
 from alignset.engine import Trainer
-from alignset.engine.search import train_configs, variants_of
+from alignset.engine.search import try_configs, variants_of
 from alignset.estimator import learn
 from alignset.learners import Blend
 from alignset.learners.network import CONFIGS, NetworkSearch
@@ -71,7 +71,7 @@ def test_a_fold_is_judged_by_the_config_that_the_others_choose(
         asked.append(list(problems))
         return int(trained.score_over(problems).argmax())
 
-    monkeypatch.setattr("alignset.engine.search.Trained.best", best)
+    monkeypatch.setattr("alignset.engine.search.Tried.best", best)
     odds, model = cross_fit(rows, configs)
     # problems 0 to 2 are stopped by the next fold, 3 to 5 by the one after it, and the last three
     # are for the model
@@ -135,7 +135,7 @@ def test_configs_of_several_shapes_are_found_again(data: Data) -> None:
     problem = Problem(rows.take(fold != 0), rows.take(fold == 0), None, 2, 2, 0)
     drawn = [{"lr": 0.1, "n_parts": 3}, {"lr": 0.2, "n_parts": 2}, {"lr": 0.3, "n_parts": 3}]
     variants = variants_of(Parts(), drawn)
-    trained = train_configs(Trainer(hidden=2, max_epochs=1), variants, [problem, problem])
+    trained = try_configs(Trainer(hidden=2, max_epochs=1), variants, [problem, problem])
     methods: list[Any] = [trained.method(c) for c in range(3)]
     assert [(m.n_parts, m.lr) for m in methods] == [(2, 0.2), (3, 0.1), (3, 0.3)]
     both = trained.ensemble([0, 1], [2, 0])

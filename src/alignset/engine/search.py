@@ -6,8 +6,9 @@ divide their rows with ``alignset.rows.divide`` and search with :func:`search`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -89,11 +90,11 @@ def variants_of(method: Method, configs: Sequence[Config]) -> list[Variant]:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class Tried:
     """Every config of every variant, trained on every problem."""
 
-    variants: tuple[Variant, ...]
-    fits: tuple[Fits, ...]
+    variants: Sequence[Variant]
+    fits: Sequence[Fits]
 
     def score_over(self, problems: Sequence[int]) -> NDArray[np.float32]:
         """Return the mean validation score of every config (C,); -inf if a problem has none."""
@@ -205,25 +206,21 @@ def search(
     """
     flat = [fold for folds in cohort for fold in folds]
     ends = np.cumsum([len(folds) for folds in cohort])
-    trained = train_configs(trainer, variants, flat, progress)
+    tried = Tried(variants, [trainer.train(*job) for job in _jobs(variants, flat, progress)])
     return [
-        _choose(trained, range(end - len(folds), end), ensemble)
+        _choose(tried, range(end - len(folds), end), ensemble)
         for folds, end in zip(cohort, ends.tolist(), strict=True)
     ]
 
 
-def train_configs(
+def try_configs(
     trainer: Trainer,
     variants: Sequence[Variant],
     problems: Sequence[Problem],
     progress: Progress | None = None,
-) -> Trained:
-    """Train every config on every problem."""
-    fits = []
-    for i, variant in enumerate(variants):
-        tell = _after(variants[:i], variants, len(problems), progress or silent)
-        fits.append(trainer.train(variant.method, problems, variant.configs, tell))
-    return Trained(tuple(variants), tuple(fits))
+) -> Tried:
+    """Train every config on every problem, and leave it to the caller what to keep."""
+    return Tried(variants, [trainer.train(*job) for job in _jobs(variants, problems, progress)])
 
 
 def trainable(method: Method, folds: Sequence[Problem]) -> list[Problem]:
@@ -243,27 +240,36 @@ def trainable(method: Method, folds: Sequence[Problem]) -> list[Problem]:
     return fine
 
 
-def _after(
-    done: Sequence[Variant], variants: Sequence[Variant], n: int, progress: Progress
-) -> Progress:
-    """Add one variant's replicas to the count of the variants before it."""
-    before = n * sum(len(v.configs) for v in done)
-    total = n * sum(len(v.configs) for v in variants)
-    return lambda what, now, _: progress(what, before + now, total)
+def _jobs(
+    variants: Sequence[Variant], problems: Sequence[Problem], progress: Progress | None
+) -> Iterator[tuple[Method, Sequence[Problem], Sequence[Config], Progress]]:
+    """Yield what to train for each variant; its progress counts the variants before it."""
+    total = len(problems) * sum(len(v.configs) for v in variants)
+    before = 0
+    for variant in variants:
+        tell = partial(_tell, progress or silent, before, total)
+        yield variant.method, problems, variant.configs, tell
+        before += len(problems) * len(variant.configs)
 
 
-def _choose(trained: Trained, folds: range, size: int) -> Found:
+def _tell(
+    progress: Progress, before: float, total: float, what: str, done: float, _: float
+) -> None:
+    progress(what, before + done, total)
+
+
+def _choose(tried: Tried, folds: range, size: int) -> Found:
     """Keep the configs with the best mean scores over the folds; earlier ones win ties."""
-    score = trained.score_over(folds)
+    score = tried.score_over(folds)
     order = (-score).argsort(kind="stable")[:size]
     finite = np.isfinite(score[order])
     kept = (order[finite] if finite.any() else order[:1]).tolist()
-    epochs = [f.epochs[list(folds)].double().mean(0).round().long().numpy() for f in trained.fits]
-    variants = trained.variants
+    epochs = [f.epochs[list(folds)].double().mean(0).round().long().numpy() for f in tried.fits]
+    variants = tried.variants
     return Found(
-        trained.ensemble(folds, kept),
-        trained.method(kept[0]),
-        trained.ensemble(folds, kept[:1]).parts[0],
+        tried.ensemble(folds, kept),
+        tried.method(kept[0]),
+        tried.ensemble(folds, kept[:1]).parts[0],
         [{**variant.shape, **config} for variant in variants for config in variant.configs],
         score,
         np.concatenate(epochs),

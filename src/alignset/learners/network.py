@@ -10,7 +10,7 @@ import numpy as np
 
 from alignset.engine import Trainer
 from alignset.engine.ensemble import Ensemble
-from alignset.engine.search import search, train_configs, trainable, variants_of
+from alignset.engine.search import search, trainable, try_configs, variants_of
 from alignset.engine.trainer import Config
 from alignset.learners.base import Floats, Ints, Predictor, log_odds
 from alignset.methods import Method
@@ -68,15 +68,15 @@ class NetworkSearch:
         final = trainable(self.method, [problem(f, f) for f in range(n_folds)])
         variants = variants_of(self.method, self._finalists(judging[0], progress))
         problems = [*judging, *final]
-        trained = train_configs(self.trainer(self.method, problems), variants, problems, progress)
+        tried = try_configs(self.trainer(self.method, problems), variants, problems, progress)
         odds = np.zeros((len(rows), n_classes))
         for f in range(n_folds):
-            config = trained.best([i for i, (_, stop) in enumerate(pairs) if stop != f])
-            two = trained.ensemble([i for i, (out, _) in enumerate(pairs) if out == f], [config])
+            config = tried.best([i for i, (_, stop) in enumerate(pairs) if stop != f])
+            two = tried.ensemble([i for i, (out, _) in enumerate(pairs) if out == f], [config])
             odds[fold == f] = log_odds(two.probability(rows.X[fold == f]))
         whole = range(len(pairs), len(problems))
-        config = trained.best(whole)
-        return odds, NetworkPredictor(trained.ensemble(whole, [config]), trained.method(config))
+        config = tried.best(whole)
+        return odds, NetworkPredictor(tried.ensemble(whole, [config]), tried.method(config))
 
     def _enough(self, problems: list[Problem]) -> bool:
         """Tell whether every problem has rows to learn from: reviews of two people are too few."""
