@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from alignset import NoisyLabelClassifier
 from alignset.estimator.learn import trainer_for
+from alignset.labels import UNREVIEWED
 from alignset.methods import JointAlignment
 from alignset.rows import Part, Problem
 
@@ -81,11 +82,10 @@ def losses(rows: Drawn) -> Any:
     """Log loss of one network per config on the test rows."""
     scale = StandardScaler().fit(rows.X)
     X, X_test = (scale.transform(x).astype(np.float32) for x in (rows.X, rows.X_test))
-    known = np.nan_to_num(rows.true, nan=-1).astype(np.int64)
-    reviewed = known >= 0
-    part = Part(X, rows.seen, np.where(reviewed, known, 0), rows.group, reviewed)
+    known = np.nan_to_num(rows.true, nan=UNREVIEWED).astype(np.int64)
+    part = Part(X, rows.seen, known, rows.group)
     stop = np.zeros(len(known), dtype=bool)
-    stop[np.flatnonzero(reviewed)[::STOPPING]] = True
+    stop[np.flatnonzero(part.reviewed)[::STOPPING]] = True
     problem = Problem(part.take(~stop), part.take(stop), None, 2, len(set(rows.group)), 0)
     method = JointAlignment()
     trainer = trainer_for(NoisyLabelClassifier(n_jobs=1), method, [problem])

@@ -14,6 +14,7 @@ from alignset import NoisyLabelClassifier
 from alignset.engine import Trainer
 from alignset.engine.search import try_configs, variants_of
 from alignset.estimator import learn
+from alignset.labels import UNREVIEWED
 from alignset.learners import Blend
 from alignset.learners.network import CONFIGS, NetworkSearch
 from alignset.methods import JointAlignment, Parts
@@ -30,10 +31,8 @@ def data() -> Data:
 
 
 def part_of(data: Data) -> Part:
-    known = ~np.isnan(data.y_true)
-    y_true = np.where(known, data.y_true, 0).astype(np.int64)
-    X = data.X.astype(np.float32)
-    return Part(X, data.y, y_true, data.groups, known)
+    y_true = np.nan_to_num(data.y_true, nan=UNREVIEWED).astype(np.int64)
+    return Part(data.X.astype(np.float32), data.y, y_true, data.groups)
 
 
 def deal(rows: Part) -> Any:
