@@ -89,8 +89,7 @@ def losses(rows: Drawn) -> Any:
     problem = Problem(part.take(~stop), part.take(stop), None, 2, len(set(rows.group)), 0)
     method = JointAlignment()
     trainer = trainer_for(NoisyLabelClassifier(n_jobs=1), method, [problem])
-    fits = trainer.train(method, [problem], CONFIGS)
-    said = fits.members([0] * len(CONFIGS), range(len(CONFIGS))).probability(X_test)
+    said = trainer.train(method, [problem], CONFIGS).probability(X_test)
     right = np.clip(np.asarray(said, dtype=float)[:, np.arange(len(rows.y_test)), rows.y_test],
                     1e-6, 1)  # fmt: skip
     return -np.log(right).mean(1)

@@ -62,21 +62,20 @@ class NetworkSearch:
             train, stopping = (fold != stop) & (fold != out), (fold == stop) & rows.reviewed
             return Problem(rows.take(train), rows.take(stopping), None, n_classes, n_groups, seed)
 
-        judging = [problem(*pair) for pair in pairs]
-        if not self._enough(judging):
+        whole = [(f, f) for f in range(n_folds)]
+        problems = [problem(*pair) for pair in (*pairs, *whole)]
+        if not self._enough(problems):
             return None
-        final = trainable(self.method, [problem(f, f) for f in range(n_folds)])
-        variants = variants_of(self.method, self._finalists(judging[0], progress))
-        problems = [*judging, *final]
+        variants = variants_of(self.method, self._finalists(problems[0], progress))
         tried = try_configs(self.trainer(self.method, problems), variants, problems, progress)
         odds = np.zeros((len(rows), n_classes))
         for f in range(n_folds):
             config = tried.best([i for i, (_, stop) in enumerate(pairs) if stop != f])
             two = tried.ensemble([i for i, (out, _) in enumerate(pairs) if out == f], [config])
             odds[fold == f] = log_odds(two.probability(rows.X[fold == f]))
-        whole = range(len(pairs), len(problems))
-        config = tried.best(whole)
-        return odds, NetworkPredictor(tried.ensemble(whole, [config]), tried.method(config))
+        last = range(len(pairs), len(problems))
+        config = tried.best(last)
+        return odds, NetworkPredictor(tried.ensemble(last, [config]), tried.method(config))
 
     def _enough(self, problems: list[Problem]) -> bool:
         """Tell whether every problem has rows to learn from: reviews of two people are too few."""
