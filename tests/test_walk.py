@@ -118,4 +118,4 @@ def test_the_walk_of_a_blend_is_as_told(monkeypatch):
     blend = Blend(strategies=("both",), learners=("linear",), network=None)
     small(method=blend).fit(**make_data().fit_args)
     expected = told("A blend")
-    assert [*next(w for w in walks if "learners.blend:run_task" in w), expected[-1]] == expected
+    assert [*next(w for w in walks if "learners.crossfit:run_task" in w), expected[-1]] == expected

@@ -43,6 +43,10 @@ class FewReviewedWarning(UserWarning):
     """Hardly any reviewed row turned out to be of some class."""
 
 
+class OutOfTimeWarning(UserWarning):
+    """Candidates of a blend were left out, because the time for the fit was over."""
+
+
 class UnreadCellsWarning(UserWarning):
     """Cells of a column of dates or numbers are neither, and count as missing."""
 

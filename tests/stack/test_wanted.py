@@ -4,7 +4,7 @@ import time
 import pytest
 
 from alignset.stack import wanted
-from alignset.stack.wanted import Unwanted, check_wanted, spread
+from alignset.stack.wanted import Overdue, Unwanted, check_wanted, spread, within
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +92,27 @@ def test_work_within_work_is_called_off_with_the_whole():
     answers.close()
     assert settled() == 0
     assert sorted(ended) == [0, 1]
+
+
+def test_work_that_takes_too_long_ends_in_every_thread():
+    def work(i):
+        while True:
+            check_wanted()
+            time.sleep(0.001)
+
+    with pytest.raises(Overdue), within(0.1):
+        list(spread(work, range(4), 2))
+    assert settled() == 0
+    check_wanted()  # what comes after has all the time
+
+
+def test_the_shortest_time_counts():
+    def work(i):
+        with within(0.0):
+            time.sleep(0.05)
+            check_wanted()
+
+    with pytest.raises(Overdue):
+        list(spread(work, range(2), 2))
+    with within(60), within(0.0), pytest.raises(Overdue):
+        check_wanted()

@@ -31,8 +31,9 @@ from alignset.estimator.inputs import (
     weigh_classes,
 )
 from alignset.estimator.learn import ToLearn, learn_blend, learn_method
+from alignset.estimator.named import dtypes_of, name_columns
 from alignset.estimator.rates import noise_rates_of
-from alignset.estimator.resolve import check_installed, resolve
+from alignset.estimator.resolve import check_installed, check_time, resolve
 from alignset.estimator.soft import expand_soft, read_truth
 from alignset.estimator.unseen import Origin
 from alignset.estimator.warn import warn_of_gaps
@@ -98,6 +99,10 @@ class NoisyLabelClassifier(
         counted in each cell of group x observed label, or estimated from the features as well.
     max_epochs, patience : int, default 200 and 10
         For each stage, the most epochs to train, and how many without improvement stop it.
+    time_budget : float, optional
+        Seconds after which a blend fits no more candidates, about: those that are not done are left
+        out, with a warning, and ``candidates_.left_out`` names them. Linear models of observed,
+        reviewed and both labels are always fitted. Bits then depend on how fast the machine is.
     standardize : bool, default True
         Scale features to mean 0 and standard deviation 1 (sparse ones to maximum 1).
     device : str, default "cpu"
@@ -119,7 +124,7 @@ class NoisyLabelClassifier(
     candidates_ : Candidates or None
         Of a blend: labels, learner, weight, log loss and AUROC of every candidate on reviewed rows
         it did not see; ``.frame`` is a DataFrame, :meth:`explain` says it in two sentences, and
-        ``.left_out`` says if networks were left out, for want of torch.
+        ``.left_out`` names what was left out, for want of torch or of time.
     method_ : Method or Blend
         What was trained; a method with the hyperparameters of the best config.
     search_results_ : dict
@@ -162,6 +167,7 @@ class NoisyLabelClassifier(
         review_weights: str | None = None,
         max_epochs: int = 200,
         patience: int = 10,
+        time_budget: float | None = None,
         standardize: bool = True,
         device: str = "cpu",
         n_jobs: int | None = None,
@@ -174,13 +180,12 @@ class NoisyLabelClassifier(
         self.space = space
         self.hidden = hidden
         self.backbone = backbone
-        self.validation_share = validation_share
-        self.folds = folds
+        self.folds, self.validation_share = folds, validation_share
         self.ensemble = ensemble
         self.class_weight = class_weight
         self.review_weights = review_weights
-        self.max_epochs = max_epochs
-        self.patience = patience
+        self.max_epochs, self.patience = max_epochs, patience
+        self.time_budget = time_budget
         self.standardize = standardize
         self.device = device
         self.n_jobs = n_jobs
@@ -221,6 +226,7 @@ class NoisyLabelClassifier(
         check_settings(self, review_probability)
         check_index(X, y=y, y_true=y_true, groups=groups, units=units)
         new = copy(self)  # a fit that fails or is interrupted leaves this one as it was
+        dtypes = dtypes_of(X)
         encoder, X, y = new._read(X, y, sample_weight)
         n = X.shape[0]
         (labels, soft), (names, group) = read_truth(y, y_true), encode_groups(groups, n)
@@ -232,7 +238,8 @@ class NoisyLabelClassifier(
         rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability, unit)
         rows = expand_soft(rows, soft)
         counted = rows if weight.all() else rows.take(rows.weights > 0)
-        return self._become(new._learn(counted, labels.classes, names, encoder))
+        found = new._learn(counted, labels.classes, names, encoder, dtypes=dtypes)
+        return self._become(found)
 
     def _become(self, fitted: NoisyLabelClassifier) -> NoisyLabelClassifier:
         """Take over everything a fitted copy has, in one step."""
@@ -291,10 +298,12 @@ class NoisyLabelClassifier(
         encoder: Any = None,
         raw: RawColumns = AS_THEY_ARE,
         progress: Progress | None = None,
+        dtypes: dict[str, str] | None = None,
     ) -> NoisyLabelClassifier:
         """Merge equal rows and learn; set the fitted attributes at the very end."""
         asked, seed = resolve(self.method, self.estimator), seed_of(self.random_state)
         check_installed(asked)
+        check_time(self.time_budget, asked)
         if scipy.sparse.issparse(rows.X):
             rows = replace(rows, X=canonical(rows.X))
         used, group = np.unique(rows.group, return_inverse=True)
@@ -312,6 +321,7 @@ class NoisyLabelClassifier(
         bar = progress_bar(show=self.verbose) if progress is None else nullcontext(progress)
         with bar as told:
             if isinstance(asked, Blend):
+                asked = name_columns(asked, dtypes, encoder, scale)
                 found = learn_blend(self, asked, given, told)
             else:
                 found = learn_method(self, asked, given, told)

@@ -86,12 +86,17 @@ def _holds(values: Any) -> Any:
     )
 
 
+def is_frame(X: Any) -> bool:
+    """Tell whether features are a pandas DataFrame, without importing pandas."""
+    return hasattr(X, "iloc") and hasattr(X, "dtypes") and getattr(X, "ndim", 0) == 2
+
+
 def as_frame(X: Any) -> Any:
     """Return features that need encoding as a DataFrame with text as names; None for others."""
     if scipy.sparse.issparse(X):
         check_sparse(X)
         return None
-    if hasattr(X, "iloc") and hasattr(X, "dtypes") and getattr(X, "ndim", 0) == 2:
+    if is_frame(X):
         numbers = all(dtype.kind in "biuf" for dtype in map(_numpy_dtype, X.dtypes))
         if numbers and not X.isna().to_numpy().any():
             return None

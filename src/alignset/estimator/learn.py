@@ -14,12 +14,13 @@ from alignset.estimator.calibrate import calibrate_blend, calibrate_ensemble
 from alignset.estimator.inputs import as_backbone
 from alignset.estimator.rates import switches
 from alignset.estimator.unseen import Origin, Unseen, find_unseen
-from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches
+from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches, warn_of_time
 from alignset.learners import Blend
 from alignset.learners.blend import fit_blend
 from alignset.learners.network import NetworkSearch
 from alignset.learners.recalibration import GroupCalibration
 from alignset.learners.table import Candidates
+from alignset.learners.time_left import TimeLeft
 from alignset.methods import Method
 from alignset.progress import Progress
 from alignset.rows import Part, Problem
@@ -106,13 +107,15 @@ def learn_blend(
     fitted = fit_blend(
         replace(blend, folds=blend_folds), rows, *given.sizes,
         seed=seed, weight=None if how is None else review_weights(rows, how), raw=given.raw,
-        network=network, n_jobs=n_jobs_of(clf), progress=progress,
+        network=network, n_jobs=n_jobs_of(clf), time=TimeLeft.of(clf.time_budget),
+        progress=progress,
     )  # fmt: skip
     warn_of_review(fitted.review, given.classes)
+    late = warn_of_time(fitted.left_out, clf.time_budget)
     again, unseen = calibrate_blend(fitted, given.sizes, seed), None
     if given.origin is not None:
         unseen = find_unseen(fitted, given.rows, given.origin, given.sizes, seed)
-    candidates = Candidates(fitted.model.candidates, left_out)
+    candidates = Candidates(fitted.model.candidates, " ".join(filter(None, (left_out, late))))
     return Learned(fitted.model, blend, {}, candidates, again, unseen)
 
 

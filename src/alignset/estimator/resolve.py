@@ -5,6 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+
 from alignset.extras import need
 from alignset.learners import LEARNERS, STRATEGIES, Blend, Learner, Strategy
 from alignset.learners.foreign import Foreign
@@ -56,6 +58,23 @@ def check_installed(asked: Blend | Method) -> None:
     network = asked.network if isinstance(asked, Blend) else asked
     if network is not None and (network is asked or network != Blend().network):
         need(f"{network.title}, a network,", "torch")
+
+
+def check_time(seconds: Any, asked: Blend | Method) -> None:
+    """Refuse a time that is none, or that is given to a single method."""
+    if seconds is None:
+        return
+    number = isinstance(seconds, int | float | np.number) and not isinstance(seconds, bool)
+    if not (number and seconds > 0):
+        raise ValueError(
+            f"time_budget must be a positive number of seconds, or None for no limit, got "
+            f"{seconds!r}."
+        )
+    if isinstance(asked, Method):
+        raise ValueError(
+            f"time_budget={seconds!r} is for a blend, which can do without some candidates, but "
+            f"{asked.title} is a single method; set n_configs, max_epochs or patience instead."
+        )
 
 
 def _with_estimator(method: Any, estimator: Any) -> Blend:

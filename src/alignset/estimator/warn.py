@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from alignset.labels import (
     LabelSwitchWarning,
     NoDisagreementWarning,
     NoReviewWarning,
+    OutOfTimeWarning,
     SelectiveReviewWarning,
     UnobservedClassWarning,
     UnreviewedGroupWarning,
@@ -118,6 +120,15 @@ def warn_of_review(review: Review, classes: Sequence[Any]) -> None:
         )
 
 
+def warn_of_time(left_out: Sequence[str], seconds: float | None) -> str:
+    """Warn about candidates that there was no time for; return the sentence that names them."""
+    if not left_out:
+        return ""
+    told = f"In {seconds:g} s there was no time for {', '.join(left_out)}."
+    _warn(f"{told} Raise time_budget, or name fewer candidates.", OutOfTimeWarning)
+    return told
+
+
 def warn_of_switches(
     found: Iterable[Switch], remedy: str, classes: Sequence[Any], groups: Sequence[Any]
 ) -> None:
@@ -136,6 +147,11 @@ def warn_of_switches(
 def _warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside alignset that called fit."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_back.f_globals["__name__"].startswith("alignset."):
+    while frame.f_back is not None and _is_ours(frame.f_back):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level + 1)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    # code that was given to exec may have no name
+    return str(frame.f_globals.get("__name__")).startswith("alignset.")

@@ -6,21 +6,20 @@ that reads observed labels would have seen them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from joblib import Parallel, delayed  # type: ignore[import-untyped]
-from joblib.parallel import get_active_backend  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits
 
 from alignset.learners.base import Floats, Ints, Learner, Predictor
 from alignset.learners.blended import Blended, BlendFit, confidence_model
 from alignset.learners.candidates import STRATEGIES, Blend, Candidate
-from alignset.learners.context import Context
+from alignset.learners.crossfit import CrossFitted, Dealt, fit_candidates
 from alignset.learners.linear import Linear
 from alignset.learners.network import MOST_ROWS as NETWORK_ROWS
 from alignset.learners.network import NetworkSearch, thinned
@@ -28,11 +27,12 @@ from alignset.learners.review import Review, read_review
 from alignset.learners.stacking import BlendWeights, JudgedRows, fit_weights, total_log_loss
 from alignset.learners.standing import standing
 from alignset.learners.strategies.base import Strategy
+from alignset.learners.time_left import TimeLeft
 from alignset.progress import Counter, Progress
 from alignset.rows import Part
 from alignset.rows.folds import assign_folds, review_strata
 from alignset.rows.raw import AS_THEY_ARE, RawColumns
-from alignset.stack.wanted import check_wanted, spread
+from alignset.stack.wanted import Overdue, check_wanted, within
 
 MOST_ROWS = 100_000
 """Unreviewed rows that the candidates of a blend are fitted to."""
@@ -48,44 +48,6 @@ WRONG = (1.0, 6.0)
 LEAST_SKILL = 0.1
 """What a learner is taken to explain of the observed labels, at least, relative to the best."""
 
-LOST = ("distributed", "concurrent", "asyncio", "joblib")
-"""Packages whose errors mean that a worker was lost, not that a fit failed."""
-
-
-@dataclass(frozen=True, eq=False)
-class Dealt:
-    """Rows that are ready for cross-fitting: the review as it was read, and the fold of each row.
-
-    ``fold`` is -1 for rows that are never held out: others that nobody reviewed suffice to judge.
-    """
-
-    review: Review
-    fold: Ints
-    n_classes: int
-    n_groups: int
-    seed: int
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return int(self.fold.max()) + 1
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """All strategies of one learner, without one fold (-1: on all rows)."""
-
-    learner: Learner
-    settled: Learner
-    linear: Linear
-    candidates: Sequence[Candidate]
-    fold: int
-
-    @property
-    def what(self) -> str:
-        """What is being fitted, for a progress bar."""
-        return f"fitting {self.learner.name}" + ("" if self.fold < 0 else f", fold {self.fold + 1}")
-
 
 def fit_blend(
     blend: Blend,
@@ -98,6 +60,7 @@ def fit_blend(
     raw: RawColumns = AS_THEY_ARE,
     network: NetworkSearch | None = None,
     n_jobs: int = 1,
+    time: TimeLeft | None = None,
     progress: Progress | None = None,
 ) -> BlendFit:
     """Fit every candidate without each fold and on all rows, and blend them.
@@ -113,7 +76,10 @@ def fit_blend(
         The columns of a table that the features were made of.
     network : NetworkSearch, optional
         A network among the candidates.
+    time : TimeLeft, optional
+        When to be done, about: candidates that were not fitted by then are left out.
     """
+    time = time or TimeLeft()
     at = thinned(rows, MOST_ROWS, seed)
     rows = rows.take(at)
     rows = replace(rows, X=rows.X.astype(np.float64))  # the networks' precision is too low to solve
@@ -121,18 +87,15 @@ def fit_blend(
     dealt = Dealt(review, _folds(review.rows, blend.folds, seed), n_classes, n_groups, seed)
     chosen = _fitting(blend.candidates(raw), rows)
     counter = Counter(progress, "reading", _steps(chosen, dealt, network))
-    settled, skill = _settle(chosen, rows, n_classes, seed, counter)
-    said, models = _cross_fit(chosen, settled, dealt, n_jobs, counter)
-    names = [(c.strategy.name, c.learner.name) for c in chosen]
-    strategies = [c.strategy for c in chosen]
-    if network is not None and (found := _network(network, dealt, counter)) is not None:
-        said, models = np.concatenate([said, found[0][None]]), [*models, found[1]]
-        names.append((network.method.name, "network"))
-        strategies.append(STRATEGIES["joint"])
-    own = np.array([max(skill.get(learner, 1.0), LEAST_SKILL) ** 4 for _, learner in names])
-    prior = own * _prior(strategies, review, n_classes)
-    model, held = _combine(names, prior, said, models, dealt)
-    return BlendFit(model, review, at, dealt.fold, held, dict(zip(names, said, strict=True)))
+    settled, skill = _settle(chosen, rows, n_classes, seed, counter, time)
+    done = fit_candidates(chosen, settled, dealt, n_jobs, counter, time)
+    if network is not None:
+        done = _with_network(done, network, dealt, counter, time)
+    own = np.array([max(skill.get(learner, 1.0), LEAST_SKILL) ** 4 for _, learner in done.names])
+    prior = own * _prior(done.strategies, review, n_classes)
+    model, held = _combine(done, prior, dealt)
+    said = dict(zip(done.names, done.said, strict=True))
+    return BlendFit(model, review, at, dealt.fold, held, said, done.left_out)
 
 
 def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
@@ -181,10 +144,16 @@ def _steps(chosen: Sequence[Candidate], dealt: Dealt, network: Any) -> int:
 
 
 def _settle(
-    chosen: Sequence[Candidate], rows: Part, n_classes: int, seed: int, counter: Counter
+    chosen: Sequence[Candidate],
+    rows: Part,
+    n_classes: int,
+    seed: int,
+    counter: Counter,
+    time: TimeLeft,
 ) -> tuple[dict[Learner, Learner], dict[str, float]]:
     """Settle what learners choose by cross-validation, on rows that are never held out.
 
+    A learner that there is no time for is missing, but never linear models or the first.
     Returned, too, is how well each predicts observed labels, relative to the best: the share of
     their entropy that it explains. There are thousands of them, and a learner that cannot follow
     the features will not follow the true labels either.
@@ -194,13 +163,18 @@ def _settle(
     at = np.sort(np.random.default_rng((seed, 29)).permutation(among)[:SETTLE_ROWS])
     found: dict[Learner, Learner] = {}
     skill: dict[str, float] = {}
-    part, used = rows.take(at), dict.fromkeys(c.learner for c in chosen)
-    for learner in dict.fromkeys([Linear(), *used]):
+    part, used = rows.take(at), list(dict.fromkeys(c.learner for c in chosen))
+    every = list(dict.fromkeys([Linear(), *used]))
+    for place, learner in enumerate(every):
         counter.add(0, f"settling {learner.name}")
-        found[learner] = learner.settle(part.X, part.y_seen, part.weights, n_classes, seed=seed)
+        seconds = time.part(len(every) - place + len(used))  # learners to settle, and all to fit
+        needed = learner in (Linear(), used[0])
+        with suppress(Overdue), within(math.inf if needed else seconds):
+            own = learner.settle(part.X, part.y_seen, part.weights, n_classes, seed=seed)
+            if learner in used and len(used) > 1:  # a single one has nobody to be compared with
+                skill[learner.name] = _skill(own, part, n_classes, seed)
+            found[learner] = own
         counter.add(1 if learner in used else 0)
-    if len(used) > 1:  # a single learner has nobody to be compared with
-        skill = {each.name: _skill(found[each], part, n_classes, seed) for each in used}
     best = max(skill.values(), default=0.0)
     return found, {name: own / best if best > 0 else 1.0 for name, own in skill.items()}
 
@@ -211,6 +185,7 @@ def _skill(learner: Learner, rows: Part, n_classes: int, seed: int) -> float:
     loss = 0.0
     with threadpool_limits(1):
         for part in (0, 1):
+            check_wanted()
             kept, out = rows.take(half != part), rows.take(half == part)
             if not len(kept) or not len(out):
                 return 0.0
@@ -221,74 +196,24 @@ def _skill(learner: Learner, rows: Part, n_classes: int, seed: int) -> float:
     return float(max(entropy - loss / rows.weights.sum(), 0.0))
 
 
-def _cross_fit(
-    chosen: Sequence[Candidate],
-    settled: dict[Learner, Learner],
-    dealt: Dealt,
-    n_jobs: int,
-    counter: Counter,
-) -> tuple[Floats, list[Predictor]]:
-    """Return the log-odds (J, n, K) of held-out rows, and the candidates fitted to all rows."""
-    linear = settled[Linear()]
-    assert isinstance(linear, Linear)
-    tasks = [
-        Task(learner, settled[learner], linear, [c for c in chosen if c.learner == learner], f)
-        for f in (-1, *range(dealt.n_folds))
-        for learner in dict.fromkeys(c.learner for c in chosen)
-    ]
-    said = np.zeros((len(chosen), len(dealt.fold), dealt.n_classes))
-    models: list[Predictor | None] = [None] * len(chosen)
-    for task, answers in zip(tasks, _run(tasks, dealt, n_jobs), strict=True):
-        for candidate, answer in zip(task.candidates, answers, strict=True):
-            if task.fold < 0:
-                models[chosen.index(candidate)] = answer
-            else:
-                said[chosen.index(candidate), dealt.fold == task.fold] = answer
-        counter.add(1, task.what)
-    return said, [model for model in models if model is not None]
-
-
-def _run(tasks: Sequence[Task], dealt: Dealt, n_jobs: int) -> Iterator[list[Any]]:
-    """Yield the answers of all tasks, in their order.
-
-    joblib decides where they run: threads here (the work is in compiled code, and processes would
-    each load everything first), which Ctrl-C does not wait for, or what ``parallel_config`` asks
-    for. If a worker of a cluster is lost with what it held, the tasks that are left are done here:
-    the answers are the same.
-    """
-    if getattr(get_active_backend(prefer="threads")[0], "uses_threads", False):
-        yield from spread(partial(run_task, dealt=dealt), tasks, n_jobs)
-        return
-    jobs = (delayed(run_task)(task, dealt) for task in tasks)
-    done = 0
+def _with_network(
+    done: CrossFitted, network: NetworkSearch, dealt: Dealt, counter: Counter, time: TimeLeft
+) -> CrossFitted:
+    """Add the network, if it can be trained, and if there is time."""
     try:
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-        for answers in parallel(jobs):
-            done += 1
-            yield answers
-    except BaseException as error:
-        if type(error).__module__.partition(".")[0] not in LOST:
-            raise
-    for task in tasks[done:]:
-        yield run_task(task, dealt)
-
-
-def run_task(task: Task, dealt: Dealt) -> list[Any]:
-    """Fit one learner's candidates; return held-out log-odds, or the fitted candidates."""
-    fold, rows, weight = dealt.fold, dealt.review.rows, dealt.review.weight
-    kept = np.flatnonzero(fold != task.fold) if task.fold >= 0 else np.arange(len(fold))
-    context = Context(
-        rows.take(kept), dealt.n_classes, dealt.n_groups, task.learner, task.settled, task.linear,
-        dealt.seed, weight[kept],
-    )  # fmt: skip
-    X = rows.X[np.flatnonzero(fold == task.fold)]
-    found: list[Any] = []
-    with threadpool_limits(1):
-        for candidate in task.candidates:
-            check_wanted()
-            model = candidate.strategy.fit(context)
-            found.append(model if task.fold < 0 else model.log_odds(X))
-    return found
+        with within(time.part(1)):
+            found = _network(network, dealt, counter)
+    except Overdue:
+        return replace(done, left_out=(*done.left_out, f"{network.method.name} network"))
+    if found is None:
+        return done
+    return replace(
+        done,
+        names=(*done.names, (network.method.name, "network")),
+        strategies=(*done.strategies, STRATEGIES["joint"]),
+        said=np.concatenate([done.said, found[0][None]]),
+        models=(*done.models, found[1]),
+    )
 
 
 def _network(
@@ -329,19 +254,14 @@ def _prior(strategies: Sequence[Strategy], review: Review, n_classes: int) -> Fl
     return np.array([each.prior(rarest, share / nothing) for each in strategies])
 
 
-def _combine(
-    names: Sequence[tuple[str, str]],
-    prior: Floats,
-    said: Floats,
-    models: Sequence[Predictor],
-    dealt: Dealt,
-) -> tuple[Blended, Floats]:
+def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, Floats]:
     """Weight the candidates by what they said of rows they did not see."""
     review, seed = dealt.review, dealt.seed
     rows = review.rows
     at, out = np.flatnonzero(rows.reviewed), np.flatnonzero(dealt.fold >= 0)
     counts = rows.weights * review.weight
-    weight, y, odds, held = counts[at], rows.y_true[at], said[:, at], said[0].copy()
+    said, held = done.said, done.said[0].copy()
+    weight, y, odds = counts[at], rows.y_true[at], said[:, at]
     if len(odds) == 1:  # a single candidate answers for itself
         weights = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0)
     else:
@@ -354,8 +274,8 @@ def _combine(
     blend = held[at]
     table = [
         standing(name, v, each, y, weight, rows.shares[at])
-        for name, v, each in zip(names, weights.v.tolist(), odds, strict=True)
+        for name, v, each in zip(done.names, weights.v.tolist(), odds, strict=True)
     ]
     table.append(standing(("blend", "all"), 1.0, blend, y, weight, rows.shares[at]))
     confidence = confidence_model(blend, rows.y_seen[at], y, weight, seed=seed)
-    return Blended(tuple(models), weights, confidence, tuple(table)), held
+    return Blended(done.models, weights, confidence, tuple(table)), held

@@ -61,6 +61,7 @@ class BlendFit:
     fold: Ints  # (n,), -1 for rows that were never held out
     odds: Floats  # (n, K), what the blend said of rows that were
     said: dict[tuple[str, str], Floats]  # labels and learner -> (n, K), what a candidate said
+    left_out: tuple[str, ...] = ()  # candidates that there was no time for
 
 
 def confidence_model(

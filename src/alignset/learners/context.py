@@ -11,6 +11,7 @@ import numpy as np
 from alignset.learners.base import Floats, Ints, Learner, Predictor, of_unit
 from alignset.learners.linear import Linear
 from alignset.rows import Part
+from alignset.stack.wanted import check_wanted
 
 INNER_FOLDS = 2
 """Folds of reviewed rows, to predict each by a model that did not see it."""
@@ -52,12 +53,14 @@ class Context:
 
     def fit(self, X: Any, y: Ints, weight: Floats, learner: Learner | None = None) -> Predictor:
         """Fit the learner, or another, to labels."""
+        check_wanted()
         return (learner or self.learner).fit(X, y, weight, self.n_classes, seed=self.seed)
 
     def fit_soft(
         self, X: Any, q: Floats, weight: Floats, learner: Learner | None = None
     ) -> Predictor:
         """Fit the learner, or another, to probabilities of classes."""
+        check_wanted()
         return (learner or self.learner).fit_soft(X, q, weight, self.n_classes, seed=self.seed)
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,18 @@ from alignset.learners.base import (
     spread_classes,
 )
 
+_one_at_a_time = threading.RLock()
+
+
+def _turn(model: Any) -> AbstractContextManager[Any]:
+    """Let a model that may spread its own work wait for its turn.
+
+    To do so, scikit-learn sets the filters of warnings anew, which all threads share.
+    """
+    parts = (model, *model.get_params().values())
+    spreads = any(type(p).__module__.startswith("sklearn.") and hasattr(p, "n_jobs") for p in parts)
+    return _one_at_a_time if spreads else nullcontext()
+
 
 @dataclass(frozen=True, eq=False)
 class ForeignPredictor(Predictor):
@@ -32,7 +46,8 @@ class ForeignPredictor(Predictor):
 
     def log_odds(self, X: Any) -> Floats:
         """Return centred log-odds (n, K)."""
-        said = np.asarray(self.model.predict_proba(X), dtype=np.float64)
+        with _turn(self.model):
+            said = np.asarray(self.model.predict_proba(X), dtype=np.float64)
         odds = log_odds(said / said.sum(axis=1, keepdims=True))
         return spread_classes(odds, self.present, self.n_classes, self.n_rows)
 
@@ -73,7 +88,8 @@ class Foreign(Learner):
         names = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
         unset = {p: seed % 2**31 for p in names if model.get_params()[p] is None}
         model.set_params(**unset)
-        model.fit(X, codes, **self._weights(model, weight))
+        with _turn(model):
+            model.fit(X, codes, **self._weights(model, weight))
         return ForeignPredictor(model, present, n_classes, len(y))
 
     def _weights(self, model: Any, weight: Floats) -> dict[str, Any]:

@@ -26,7 +26,8 @@ class Candidates(Sequence[CandidateScore]):
     """How each candidate did on reviewed rows it did not see; the blend itself comes last.
 
     ``.frame`` is the same as a pandas DataFrame, and :meth:`explain` says it in two sentences.
-    ``.left_out`` says which kind of candidate is missing because of what is not installed, or "".
+    ``.left_out`` says which candidates are missing because something is not installed, or because
+    there was no time for them; "" if none is.
     """
 
     def __init__(self, rows: Sequence[CandidateScore], left_out: str = "") -> None:

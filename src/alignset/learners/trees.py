@@ -27,6 +27,7 @@ from alignset.learners.base import (
     to_probability,
 )
 from alignset.rows.raw import AS_THEY_ARE, RawColumns
+from alignset.stack.wanted import check_wanted
 
 BINS = 64
 BINNED_ROWS = 50_000
@@ -155,6 +156,7 @@ class Trees(Learner):
             if not len(out) or not len(kept):
                 return self
             for i, size in enumerate(sizes):
+                check_wanted()
                 model = size.fit(X[kept], y[kept], weight[kept], n_classes, seed=seed)
                 loss[i] += weight[out] @ row_log_loss(model.log_odds(X[out]), y[out])
         return sizes[int(loss.argmin())]

@@ -12,9 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from alignset.extras import need
+from alignset.learners.as_table import AsTable
 
 ESTIMATORS = "estimators.skops"
 """The file of a folder that they are in."""
+
+OWN = (f"{AsTable.__module__}.{AsTable.__name__}",)
+"""Our own types among theirs: data about columns, and nothing that could be called."""
 
 
 def dump_estimators(estimators: Sequence[Any]) -> bytes:
@@ -33,7 +37,7 @@ def load_estimators(content: bytes, trusted: Sequence[str]) -> list[Any]:
     skops = _skops("loading a model with a classifier that is not part of alignset")
     _check_stored(content)
     try:
-        unknown = set(skops.get_untrusted_types(data=content)) - set(trusted)
+        unknown = set(skops.get_untrusted_types(data=content)) - {*trusted, *OWN}
     except Exception as error:
         raise ValueError(f"{ESTIMATORS} is damaged ({error!r})") from None
     if unknown:
@@ -43,7 +47,7 @@ def load_estimators(content: bytes, trusted: Sequence[str]) -> list[Any]:
             f"trust whoever wrote the folder, pass trusted={names!r} to load_model"
         )
     try:
-        found = skops.loads(content, trusted=list(trusted))
+        found = skops.loads(content, trusted=[*trusted, *OWN])
     except Exception as error:
         raise ValueError(f"{ESTIMATORS} is damaged ({error!r})") from None
     if not isinstance(found, list) or not all(hasattr(each, "predict_proba") for each in found):

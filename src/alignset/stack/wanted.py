@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -30,22 +32,53 @@ class Unwanted(BaseException):
     """Ends a thread whose work nobody waits for any longer."""
 
 
-class _Order:
-    """Whether work is wanted: not when it was called off, or the work that it is part of."""
+class Overdue(Unwanted):
+    """Ends work that takes longer than it was given."""
 
-    def __init__(self, whole: _Order | None) -> None:
-        self.whole, self.called_off = whole, False
+
+class _Order:
+    """Whether work is wanted: not when it, or the work that it is part of, was called off."""
+
+    def __init__(self, whole: _Order | None, until: float = math.inf) -> None:
+        self.whole, self.until, self.called_off = whole, until, False
 
     @property
-    def wanted(self) -> bool:
-        return not self.called_off and (self.whole is None or self.whole.wanted)
+    def ended_by(self) -> type[Unwanted] | None:
+        """Why the work is no longer wanted; None if it is."""
+        above = None if self.whole is None else self.whole.ended_by
+        if above is not None:
+            return above
+        if self.called_off:
+            return Unwanted
+        return Overdue if time.monotonic() >= self.until else None
 
 
 def check_wanted() -> None:
     """End this thread's work if its caller was interrupted; call this every few milliseconds."""
     order: _Order | None = getattr(_active, "order", None)
-    if order is not None and not order.wanted:
-        raise Unwanted
+    why = None if order is None else order.ended_by
+    if why is not None:
+        raise why
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Give the work of a block so much time; then :func:`check_wanted` in it raises Overdue.
+
+    Examples
+    --------
+    >>> with within(0):
+    ...     check_wanted()
+    Traceback (most recent call last):
+        ...
+    alignset.stack.wanted.Overdue
+    """
+    whole: _Order | None = getattr(_active, "order", None)
+    _active.order = _Order(whole, time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _active.order = whole
 
 
 def spread(work: Callable[[T], R], items: Sequence[T], n: int) -> Iterator[R]:
@@ -69,7 +102,7 @@ def spread(work: Callable[[T], R], items: Sequence[T], n: int) -> Iterator[R]:
     def serve() -> None:
         _active.order = order
         for i in numbers:
-            if i >= len(items) or not order.wanted:
+            if i >= len(items) or order.ended_by is not None:
                 return
             try:
                 results[i].set_result(work(items[i]))
