@@ -30,7 +30,7 @@ def test_the_readme_example_runs_and_finds_the_noisier_group():
 def test_the_page_on_scikit_learn_runs():
     page = README.parent / "docs/scikit-learn.md"
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 8
     names: dict = {}
     before = sklearn.get_config()
     try:
