@@ -43,6 +43,10 @@ class FewReviewedWarning(UserWarning):
     """Hardly any reviewed row turned out to be of some class."""
 
 
+class NoGroupsWarning(UserWarning):
+    """A decision was made without groups, by a threshold that was chosen with them."""
+
+
 class OutOfTimeWarning(UserWarning):
     """Candidates of a blend were left out, because the time for the fit was over."""
 
@@ -215,13 +219,13 @@ def encode_known(y: Any, classes: Any, *, column: str | None = None, gaps: bool 
 
 
 def encode_groups(
-    groups: Any, n: int, *, columns: Sequence[str] | None = None
+    groups: Any, n: int, *, columns: Sequence[str] | None = None, name: str = "groups"
 ) -> tuple[NDArray[Any], Codes]:
     """Return the sorted group values (G,), as they were passed, and the code of each row (n,).
 
     With several columns, (n, m), groups are the intersections that occur, named ``"a & b"``. None
     means one group, named ``"all"``. If the m columns come from a table, messages call them
-    ``columns``.
+    ``columns``; else the argument is called ``name``.
 
     Examples
     --------
@@ -233,19 +237,21 @@ def encode_groups(
     missing = is_missing(groups)
     if missing.ndim not in (1, 2):
         raise ValueError(
-            f"groups must have shape (n,) or (n, m), got an array of shape {missing.shape}."
+            f"{name} must have shape (n,) or (n, m), got an array of shape {missing.shape}."
         )
     if len(missing) != n:
-        raise ValueError(f"groups has {len(missing)} entries but X has {n} rows; pass one per row.")
+        raise ValueError(f"{name} has {len(missing)} entries but X has {n} rows; pass one per row.")
     advice = "give those rows a group of their own, such as 'unknown', or drop them"
-    for name, gaps in zip(columns or (), missing.T, strict=False):
-        check_complete(gaps, "groups", advice, column=name)
+    if name == "units":
+        advice = "give each of those rows a unit of its own, or drop them"
+    for column, gaps in zip(columns or (), missing.T, strict=False):
+        check_complete(gaps, name, advice, column=column)
     rows = np.asarray(missing if missing.ndim == 1 else missing.any(axis=1))
-    check_complete(rows, "groups", advice)
+    check_complete(rows, name, advice)
     if missing.ndim == 1 or missing.shape[1] == 1:
-        return distinct(_plain(groups, ~missing), "groups")
+        return distinct(_plain(groups, ~missing), name)
     table = np.asarray(groups, dtype=object)
-    parts = [distinct(_plain(column, ~rows), "groups") for column in table.T]
+    parts = [distinct(_plain(column, ~rows), name) for column in table.T]
     cells, codes = np.unique(np.stack([c for _, c in parts], axis=1), axis=0, return_inverse=True)
     names = [
         " & ".join(str(values[k]) for (values, _), k in zip(parts, cell, strict=True))

@@ -296,9 +296,10 @@ def test_the_order_of_rows_does_not_matter(data: Data, prob: Array, seed: int) -
     assert np.array_equal(clf.predict_proba(data.X), prob)
 
 
-def test_duplicated_data_fit_the_same(data: Data, prob: Array) -> None:
-    clf = small().fit(**{name: np.concatenate([v, v]) for name, v in data.fit_args.items()})
-    assert np.array_equal(clf.predict_proba(data.X), prob)
+def test_data_given_twice_are_twice_as_many_people(data: Data) -> None:
+    twice = small().fit(**{name: np.concatenate([v, v]) for name, v in data.fit_args.items()})
+    weighted = small().fit(**data.fit_args, sample_weight=np.full(len(data.y), 2.0))
+    assert np.array_equal(twice.predict_proba(data.X), weighted.predict_proba(data.X))
 
 
 @pytest.mark.parametrize("method", [None, Alignment(), Standard()])
@@ -468,10 +469,10 @@ def with_infinity(X: Array) -> Array:
             lambda d: {},
             "no method 'alignement'; did you mean 'alignment'",
         ),
-        ({"method": Alignment}, lambda d: {}, "method must be a Blend, a Method such as JointA"),
-        ({"n_configs": 0}, lambda d: {}, "n_configs must be at least 1, got 0"),
-        ({"max_epochs": 0}, lambda d: {}, "max_epochs must be at least 1, got 0"),
-        ({"patience": 0}, lambda d: {}, "patience must be at least 1 epoch, got 0"),
+        ({"method": Alignment}, lambda d: {}, r"the class Alignment; pass Alignment\(\)"),
+        ({"n_configs": 0}, lambda d: {}, "n_configs must be a whole number of at least 1, got 0"),
+        ({"max_epochs": 0}, lambda d: {}, "max_epochs must be a whole number of at least 1, got 0"),
+        ({"patience": 0}, lambda d: {}, "patience must be a whole number of at least 1, got 0"),
         ({"hidden": 0}, lambda d: {}, "hidden >= 1"),
         ({"validation_share": 50}, lambda d: {}, r"must lie in \(0, 1\), got 50.0; write 0.5"),
         ({"space": {"gama": loguniform(1, 2)}}, lambda d: {}, "no stackable hyperparameter 'gama'"),

@@ -74,7 +74,7 @@ def test_a_soft_row_is_weighted_copies_in_one_unit():
         weight, None, twice, weight,
     ).take(again)  # fmt: skip
     by_hand = Part(**{**vars(by_hand), "share": np.where(by_hand.reviewed, by_hand.weight, 1.0)})
-    (i, w, _), (j, v, _) = find_distinct(made), find_distinct(by_hand)
+    (i, w, *_), (j, v, *_) = find_distinct(made), find_distinct(by_hand)
     assert np.array_equal(made.X[i], by_hand.X[j])
     assert np.allclose(w, v, rtol=1e-12)
     assert np.isclose(w.sum(), len(X))  # copies are one row together

@@ -78,7 +78,7 @@ def test_a_row_of_uncertain_class_has_one_answer():
 
 def test_copies_are_shared_out_among_those_who_look_alike():
     y = np.zeros(4, dtype=np.int64)
-    rows = Part(np.eye(4), y, y, y, np.array([1.0, 1.0, 3.0, 1.0]))  # the third becomes three
+    rows = Part(np.eye(4), y, y, y, copies=np.array([1, 1, 3, 1]))  # the third becomes three
     origin = Origin(np.array([2, 0, 2, 1, 2, 3]), np.arange(6))
     assert origin.copies(rows).tolist() == [2, 0, 3, 1, 4, 5]
 

@@ -181,3 +181,48 @@ def test_an_ordinary_blend_is_not_rescaled(monkeypatch: pytest.MonkeyPatch) -> N
     found, _ = fit_weights(odds, rows, seed=0)
     monkeypatch.setattr(stacking, "_surely_better", lambda *_: False)
     assert (fit_weights(odds, rows, seed=0)[0].v == found.v).all()
+
+
+def test_few_reviewed_rows_of_many_classes_that_are_all_judged_right_do_not_inflate_weights():
+    rng = np.random.default_rng(2)
+    n, k = 1000, 10
+    true = rng.integers(0, k, n)
+    seen = np.where(rng.random(n) < 0.06, (true + 1) % k, true)
+    base, missed = rng.normal(size=(n, k)), rng.random(n) < 0.08
+    told = np.where(missed, rng.integers(0, k, n), true)
+    base[np.arange(n), told] += 5
+    odds = np.stack([base + 0.5 * rng.normal(size=(n, k)) for _ in range(3)])
+    at = np.flatnonzero((told == true) & (seen == true))[:20]  # two of each class, by chance right
+    y = np.full(n, -1)
+    y[at] = true[at]
+    found, _ = fit_weights(
+        odds - odds.mean(2, keepdims=True), JudgedRows(y, seen, np.ones(n), k), seed=0
+    )
+    loss = -log_softmax(found.log_odds(odds), axis=1)[np.arange(n), true].mean()
+    plain = -log_softmax(odds.mean(0), axis=1)[np.arange(n), true].mean()
+    assert found.v.sum() < 2  # were 4.6 where reviewed rows count as if q were as good with them
+    assert loss < plain + 0.15
+
+
+def test_a_slope_is_at_most_twice_what_reviewed_rows_alone_fit(monkeypatch: pytest.MonkeyPatch):
+    odds, y, weight = candidates(1500, seed=3)
+    reviewed = np.arange(1500) < 60
+    rows = JudgedRows(np.where(reviewed, y, -1), y, weight, 2)
+    most = [2 * each.v[0] for each in stacking._alone(odds, rows.labels(reviewed, None))]
+    # a q that is unsure of reviewed rows only would make every slope large
+    q = np.where(reviewed[:, None], 0.5, one_hot(y, 2))
+    monkeypatch.setattr(stacking, "expected_labels", lambda *_, **__: q)
+    slopes = []
+    solved = stacking.solve
+
+    def note(scaled, labels, shrinkage, prior):
+        slopes.append(scaled)
+        return solved(scaled, labels, shrinkage, prior)
+
+    monkeypatch.setattr(stacking, "solve", note)
+    fit_weights(odds, rows, seed=0)
+    whole = next(each for each in slopes if len(each) == len(odds))
+    ratio = np.array([np.median(a / b) for a, b in zip(whole, odds, strict=True)])
+    free = np.array([each.v[0] for each in stacking._alone(odds, rows.labels(reviewed, q))])
+    assert (free > most).any()
+    np.testing.assert_allclose(ratio, np.minimum(free, most), rtol=1e-6)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_consistent_length, column_or_1d
@@ -19,10 +17,11 @@ from alignset.estimator.as_model import as_model
 from alignset.estimator.decide import DecidingMixin
 from alignset.estimator.html import ExplainingMixin
 from alignset.estimator.inputs import (
+    as_pandas,
     check_groups_are_few,
     check_index,
+    check_no_gaps,
     check_not_reviewed,
-    check_settings,
     encode_features,
     learn_encoder,
     on_reviewed,
@@ -31,11 +30,12 @@ from alignset.estimator.inputs import (
     weigh_classes,
 )
 from alignset.estimator.learn import ToLearn, learn_blend, learn_method
+from alignset.estimator.merged import merge
 from alignset.estimator.named import dtypes_of, name_columns
 from alignset.estimator.rates import noise_rates_of
 from alignset.estimator.resolve import check_installed, check_time, resolve
+from alignset.estimator.settings import check_settings
 from alignset.estimator.soft import expand_soft, read_truth
-from alignset.estimator.unseen import Origin
 from alignset.estimator.warn import warn_of_gaps
 from alignset.labels import EncodedLabels, encode_groups, encode_labels
 from alignset.learners import Blend
@@ -43,9 +43,9 @@ from alignset.model.folder import save_model
 from alignset.model.recalibration import recalibrate
 from alignset.progress import Progress, progress_bar
 from alignset.rows import Part
-from alignset.rows.divide import Division, find_distinct
-from alignset.rows.features import canonical, check_single, check_sparse, learn_scale, no_scale
-from alignset.rows.merge import check_weights
+from alignset.rows.divide import Division
+from alignset.rows.features import check_sparse
+from alignset.rows.merge import check_weights, copies_of
 from alignset.rows.raw import AS_THEY_ARE, RawColumns
 
 
@@ -69,6 +69,8 @@ class NoisyLabelClassifier(
         of only its candidates; a name is one that ``alignset methods`` prints.
     estimator : scikit-learn classifier, optional
         A learner of your own for the blend, beside linear models: LightGBM, XGBoost, a Pipeline.
+        With label strategies as ``method`` it is the only learner, with a blend that names learners
+        one more.
     n_configs : int, default 20
         Size of the random search for networks, trained as one stack. The first config is the
         method as it was passed; with 1 nothing is searched. A blend tries the first so many of
@@ -224,20 +226,29 @@ class NoisyLabelClassifier(
             Whom each row belongs to; the rows of a person are never on two sides of a fold.
         """
         check_settings(self, review_probability)
-        check_index(X, y=y, y_true=y_true, groups=groups, units=units)
+        check_index(
+            X, y=y, y_true=y_true, groups=groups, units=units, sample_weight=sample_weight,
+            review_probability=review_probability,
+        )  # fmt: skip
         new = copy(self)  # a fit that fails or is interrupted leaves this one as it was
+        X = as_pandas(X)
         dtypes = dtypes_of(X)
         encoder, X, y = new._read(X, y, sample_weight)
         n = X.shape[0]
         (labels, soft), (names, group) = read_truth(y, y_true), encode_groups(groups, n)
         check_not_reviewed(labels)
         check_groups_are_few(names, n)
-        weight = check_weights(sample_weight, n) * weigh_classes(self.class_weight, labels)
-        probability = on_reviewed(review_probability, labels)
-        unit = None if units is None else repeated(encode_groups(units, n)[1])
-        rows = Part(X, labels.y_seen, labels.y_true, group, weight, probability, unit)
+        weight = check_weights(sample_weight, n)
+        matters = weigh_classes(self.class_weight, labels, weight)
+        probability, copies = on_reviewed(review_probability, labels), copies_of(weight)
+        unit = None if units is None else repeated(encode_groups(units, n, name="units")[1], copies)
+        rows = Part(
+            X, labels.y_seen, labels.y_true, group, weight, probability, unit,
+            copies=copies, importance=matters,
+        )  # fmt: skip
         rows = expand_soft(rows, soft)
-        counted = rows if weight.all() else rows.take(rows.weights > 0)
+        counts = rows.by_importance().weights
+        counted = rows if counts.all() else rows.take(counts > 0)
         found = new._learn(counted, labels.classes, names, encoder, dtypes=dtypes)
         return self._become(found)
 
@@ -304,41 +315,36 @@ class NoisyLabelClassifier(
         asked, seed = resolve(self.method, self.estimator), seed_of(self.random_state)
         check_installed(asked)
         check_time(self.time_budget, asked)
-        if scipy.sparse.issparse(rows.X):
-            rows = replace(rows, X=canonical(rows.X))
-        used, group = np.unique(rows.group, return_inverse=True)
-        rows = replace(rows, group=group.reshape(-1))
-        first, weight, which = find_distinct(rows)
-        origin = None if rows.place is None else Origin(which, rows.place)
-        X = rows.X if self.standardize else check_single(rows.X)
-        scale = learn_scale(X, first, weight) if self.standardize else no_scale(X.shape[1])
-        rows = replace(rows.take(first, scale.trained_rows(X, first)), weight=weight)
+        merged = merge(rows, standardize=self.standardize)
+        rows, groups = merged.rows, group_names[merged.groups]
         division = Division(self.folds, self.validation_share, self.review_weights)
-        names = classes.tolist(), group_names[used].tolist()
+        names = classes.tolist(), groups.tolist()
         raw = raw if encoder is None else encoder.raw
-        given = ToLearn(rows, division, *names, seed, origin, raw)
+        given = ToLearn(rows.by_importance(), division, *names, seed, merged.origin, raw)
         warn_of_gaps(rows, given.classes, given.groups)
         bar = progress_bar(show=self.verbose) if progress is None else nullcontext(progress)
         with bar as told:
             if isinstance(asked, Blend):
-                asked = name_columns(asked, dtypes, encoder, scale)
+                asked = name_columns(asked, dtypes, encoder, merged.scale)
                 found = learn_blend(self, asked, given, told)
             else:
                 found = learn_method(self, asked, given, told)
-        rates = noise_rates_of(rows, division, given.groups)
-        self.classes_, self.groups_, self.noise_rates_ = classes, group_names[used], rates
+        rates = noise_rates_of(rows, division, given.groups, selective=found.selective)
+        self.classes_, self.groups_, self.noise_rates_ = classes, groups, rates
         self.search_results_, self.method_ = found.search, found.method
         self.candidates_, self.thresholds_ = found.candidates, None
         self.recalibration_, self.unseen_ = found.recalibration, found.unseen
-        self._scale, self._model, self._encoder = scale, found.model, encoder
+        self._scale, self._model, self._encoder = merged.scale, found.model, encoder
         return self
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
+        X = as_pandas(X)
         if self._encoder is not None:
             validate_data(self, X, skip_check_array=True, reset=False)
             return self._scale(encode_features(self._encoder, X))
         check_sparse(X)
+        check_no_gaps(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return self._scale(X)
 
@@ -347,12 +353,14 @@ class NoisyLabelClassifier(
 
         With ``groups``, as in fit, probabilities of groups in ``recalibration_`` are recalibrated.
         """
+        check_index(X, groups=groups)
         rows = self._rows(X)  # first, because it raises NotFittedError
         found = np.asarray(self._model.probability(rows))
         return recalibrate(found, self.recalibration_, self.groups_, groups)
 
     def label_confidence(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return P(the observed label ``y`` is right | x, y) for each row: beta-hat."""
+        check_index(X, y=y)
         rows = self._rows(X)
         labels = encode_labels(y)
         known = np.isin(labels.classes, self.classes_)

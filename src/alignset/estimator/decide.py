@@ -7,12 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from alignset.estimator.inputs import check_index
+from alignset.estimator.soft import read_truth
 from alignset.evaluate import ThresholdChoice, choose_threshold
-from alignset.labels import EncodedLabels, encode_groups, encode_labels, is_missing
+from alignset.evaluate.thresholds import check_target
+from alignset.labels import EncodedLabels, NoGroupsWarning, encode_groups, is_missing
 from alignset.model.thresholds import against_rest, class_code, decide
 from alignset.rows.folds import assign_folds, review_strata
 
@@ -21,6 +25,7 @@ class DecidingMixin:
     """``predict`` and ``choose_threshold`` of a classifier that has ``predict_proba``."""
 
     thresholds_: ThresholdChoice | None
+    _by_group: bool = False  # whether the threshold was chosen with groups
 
     def predict(self, X: Any, groups: Any = None) -> NDArray[Any]:
         """Return the most probable true class of each row, or what ``thresholds_`` decides.
@@ -28,9 +33,20 @@ class DecidingMixin:
         If thresholds differ between groups, or probabilities are recalibrated by group, pass the
         group of each row as ``groups``.
         """
+        if groups is None and self._needs_groups():
+            warnings.warn(
+                "the threshold was chosen for probabilities that are recalibrated by group, and "
+                "predict was not told the groups; pass groups= to get the rates that were chosen.",
+                NoGroupsWarning,
+                stacklevel=2,
+            )
         probability = self.predict_proba(X, groups)  # type: ignore[attr-defined]
         codes = decide(probability, self.thresholds_, groups)
         return np.asarray(self.classes_[codes])  # type: ignore[attr-defined]
+
+    def _needs_groups(self) -> bool:
+        chosen, again = (getattr(self, name, None) for name in ("thresholds_", "recalibration_"))
+        return chosen is not None and again is not None and self._by_group
 
     def choose_threshold(
         self,
@@ -44,6 +60,7 @@ class DecidingMixin:
         per_group: bool = False,
         pos_label: Any = None,
         review_probability: Any = None,
+        sample_weight: Any = None,
         units: Any = None,
         cv: int | None = 3,
         random_state: int = 0,
@@ -54,8 +71,8 @@ class DecidingMixin:
         ----------
         target, value : str, float
             Such as "tpr" and 0.9; see :func:`alignset.evaluate.choose_threshold`.
-        X, y, y_true, groups, review_probability, units
-            As for :meth:`fit`.
+        X, y, y_true, groups, review_probability, sample_weight, units
+            As for :meth:`fit`; of true labels that are probabilities, the likeliest counts.
         per_group : bool, default=False
             Choose a threshold for each group; predict then needs groups, too.
         pos_label : label, optional
@@ -73,21 +90,24 @@ class DecidingMixin:
             intervals, overall and by group.
         """
         check_is_fitted(self)
+        check_target(target, value, groups, per_group)
+        check_index(X, y=y, y_true=y_true, groups=groups, sample_weight=sample_weight)
         k = class_code(self.classes_, pos_label, 1)  # type: ignore[attr-defined]
-        labels = encode_labels(y, y_true)
+        labels = read_truth(y, y_true)[0]
         if cv is None:
             score = self.predict_proba(X, groups)[:, k]  # type: ignore[attr-defined]
         else:
             options = {"y_true": y_true, "groups": groups, "units": units}
-            options["review_probability"] = review_probability
+            options |= {"review_probability": review_probability, "sample_weight": sample_weight}
             score = _crossed(self, X, y, labels, options, cv, random_state)[:, k]
         true = np.where(labels.reviewed, labels.y_true.astype(np.float64), np.nan)
         hit = against_rest(labels.y_seen, true, k)
         found = choose_threshold(
             target, value, score, hit["y"], hit["y_true"], groups=groups, per_group=per_group,
-            review_probability=_known(review_probability, labels), random_state=random_state,
+            review_probability=_known(review_probability, labels), sample_weight=sample_weight,
+            random_state=random_state,
         )  # fmt: skip
-        self.thresholds_ = replace(found, of_class=k)
+        self.thresholds_, self._by_group = replace(found, of_class=k), groups is not None
         return self
 
 
@@ -136,6 +156,8 @@ def _take(values: Any, rows: NDArray[np.int64]) -> Any:
         return None
     if hasattr(values, "iloc"):
         return values.iloc[rows]
+    if scipy.sparse.issparse(values):
+        values = values.tocsr()
     if hasattr(values, "shape"):
         return values[rows]
     array = np.empty(len(values), dtype=object) if is_missing(values).ndim == 1 else None

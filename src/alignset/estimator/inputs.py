@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.class_weight import compute_class_weight
 
 from alignset.labels import EncodedLabels, UnreadCellsWarning
 from alignset.rows.features import check_sparse
-from alignset.rows.merge import check_weights
-from alignset.rows.selection import HOW, check_probability
-from alignset.stack import Backbone, Module
+from alignset.rows.merge import check_weights, copies_of
+from alignset.rows.selection import check_probability
 
-if TYPE_CHECKING:
-    from alignset.estimator.classifier import NoisyLabelClassifier
-
-NOT_REVIEWED = (-1, -1.0, "")
-"""What some libraries write for a missing label."""
-
-MOST_COPIES = 10
-"""On average, how many copies of a row are counted when the encoding of a table is learned."""
+NOT_REVIEWED = ("", "-1", "-1.0", "nan", "none", "na", "n/a", "null", "nat", "<na>", "missing")
+"""What people and libraries write for a missing label."""
 
 MOST_GROUPS = 50
 """More groups than this are refused if there is one for every 20 rows: a column of numbers."""
-
-
-def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def learn_encoder(X: Any, weight: Any = None) -> Any:
@@ -64,26 +52,53 @@ def _with_copies(frame: Any, weight: Any) -> Any:
     """Repeat rows as often as they count, unless weights are shares or enormous."""
     if weight is None:
         return frame
-    times = check_weights(weight, len(frame))
-    if (times % 1).any() or times.sum() > MOST_COPIES * len(frame):
-        times = (times > 0).astype(float)
-    return frame.iloc[np.repeat(np.arange(len(frame)), times.astype(np.int64))]
+    times = copies_of(check_weights(weight, len(frame)))
+    return frame.iloc[np.repeat(np.arange(len(frame)), times)]
 
 
 def _holds(values: Any) -> Any:
     """Return what a column holds; refuse text of too many values unless it is a categorical."""
-    from alignset.tables.kinds import Holds, what_holds
+    from pandas import to_numeric
+
+    from alignset.tables.columns import MIN_ROWS_FOR_ID
+    from alignset.tables.kinds import MOSTLY_NUMBERS, Holds, what_holds
 
     found = what_holds(values)
     if found.kind != "text":
         return found
     if str(values.dtype) == "category":
         return Holds("category")
+    name, several = values.name, values.nunique()
+    if several == len(values) >= MIN_ROWS_FOR_ID:
+        raise ValueError(
+            f"column {name!r} of X is different in every row, like an identifier; drop it with "
+            f"X.drop(columns={name!r})."
+        )
+    if to_numeric(values.dropna(), errors="coerce").notna().mean() > MOSTLY_NUMBERS:
+        raise ValueError(
+            f"column {name!r} of X holds numbers that are written as text; use "
+            f"X[{name!r}] = pandas.to_numeric(X[{name!r}])."
+        )
     raise ValueError(
         f"column {values.name!r} of X holds text with {values.nunique()} values, too many to learn "
         f"from; drop it with X.drop(columns={values.name!r}), or keep its most frequent values "
         f"with X[{values.name!r}].astype('category')."
     )
+
+
+def as_pandas(X: Any) -> Any:
+    """Return a polars table as one of pandas; anything else as it is."""
+    if not (hasattr(X, "to_pandas") and hasattr(X, "get_columns")):
+        return X
+    import pandas as pd
+
+    return pd.DataFrame({name: _column(X[name]) for name in X.columns})
+
+
+def _column(values: Any) -> Any:
+    """Return a column of polars as an array, or, with text, gaps or dates, as a list."""
+    found = values.to_numpy()
+    return found if found.dtype.kind in "biufM" else values.to_list()
 
 
 def is_frame(X: Any) -> bool:
@@ -100,13 +115,25 @@ def as_frame(X: Any) -> Any:
         numbers = all(dtype.kind in "biuf" for dtype in map(_numpy_dtype, X.dtypes))
         if numbers and not X.isna().to_numpy().any():
             return None
-        return X.set_axis([str(name) for name in X.columns], axis=1)
+        return _named(X)
     values = np.asarray(X)
     if values.ndim != 2 or values.dtype.kind != "f" or not np.isnan(values).any():
         return None
     import pandas as pd
 
     return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+
+
+def _named(X: Any) -> Any:
+    names = [str(name) for name in X.columns]
+    twice = (
+        {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
+    )
+    if twice:
+        raise ValueError(
+            f"X has several columns called {sorted(twice)[0]!r}; give each a name of its own."
+        )
+    return X.set_axis(names, axis=1)
 
 
 def _numpy_dtype(dtype: Any) -> Any:
@@ -128,30 +155,57 @@ def encode_features(encoder: Any, X: Any) -> Any:
     return found
 
 
-def check_index(X: Any, **named: Any) -> None:
-    """Refuse pandas columns whose index is not that of X: their rows would be mixed up."""
-    index = getattr(X, "index", None)
-    if index is None or callable(index):
-        return
-    for name, values in named.items():
-        other = getattr(values, "index", None)
-        if other is None or callable(other) or len(other) != len(index) or other.equals(index):
-            continue
-        at = int(np.flatnonzero(np.asarray(other) != np.asarray(index))[0])
+def check_no_gaps(X: Any) -> None:
+    """Refuse gaps where the fit saw none: nothing was learned of what they mean."""
+    values = X.data if scipy.sparse.issparse(X) else X
+    values = values.to_numpy() if is_frame(values) else np.asarray(values)
+    if values.dtype.kind == "f" and np.isnan(values).any():
         raise ValueError(
-            f"{name} and X are pandas objects whose rows have different names: row {at} is "
-            f"{index[at]!r} in X and {other[at]!r} in {name}. Use {name}.loc[X.index] to put them "
-            f"in the same order, or {name}.to_numpy() if they already are."
+            "X contains NaN, but the rows that the model was fitted to had no gaps, so that it "
+            "does not know what one means; fill it, or fit to rows that have gaps, too."
         )
 
 
+def check_index(X: Any, **named: Any) -> None:
+    """Refuse pandas columns whose index is not that of X: their rows would be mixed up.
+
+    If X has none, that of the first column which has one counts.
+    """
+    known = [(name, _index(values)) for name, values in {"X": X, **named}.items()]
+    known = [(name, index) for name, index in known if index is not None]
+    for name, index in known[1:]:
+        first, own = known[0]
+        if len(index) != len(own) or index.equals(own):
+            continue
+        at = int(np.flatnonzero(np.asarray(index) != np.asarray(own))[0])
+        here, there = own[[at]].tolist()[0], index[[at]].tolist()[0]
+        raise ValueError(
+            f"{name} and {first} are pandas objects whose rows have different names: row {at} is "
+            f"{here!r} in {first} and {there!r} in {name}. Use {name}.loc[{first}.index] to put "
+            f"them in the same order, or {name}.to_numpy() if they already are."
+        )
+
+
+def _index(values: Any) -> Any:
+    index = getattr(values, "index", None)
+    return None if callable(index) or not hasattr(index, "equals") else index
+
+
 def check_not_reviewed(labels: EncodedLabels) -> None:
-    """Refuse -1 and the empty text as a true label that is never observed: they mean nothing."""
+    """Refuse true labels that are never observed, and look like a sign for "not reviewed"."""
     for code, name in enumerate(labels.classes.tolist()):
-        if name in NOT_REVIEWED and code not in labels.y_seen and code in labels.y_true:
+        count, seen = int((labels.y_true == code).sum()), bool((labels.y_seen == code).any())
+        if seen and name == "nan":
             raise ValueError(
-                f"y_true holds {name!r} in {int((labels.y_true == code).sum())} rows, and no row "
-                f"is observed as {name!r}; mark rows that were not reviewed with NaN or None."
+                "y holds the text 'nan', which NumPy makes of a missing value among text; every "
+                "row needs an observed label, so drop those rows."
+            )
+        sign = str(name).strip().lower() in NOT_REVIEWED or 2 * count > len(labels.y_seen)
+        if count and not seen and sign:
+            raise ValueError(
+                f"y_true holds {name!r} in {count} rows, and no row is observed as {name!r}; mark "
+                "rows that were not reviewed with NaN or None (an array of text turns NaN into "
+                "'nan', so use dtype=object)."
             )
 
 
@@ -162,72 +216,6 @@ def check_groups_are_few(names: Any, n: int) -> None:
             f"groups holds {len(names)} different values in {n} rows; a group needs many rows, so "
             "bin a column of numbers first, for example with pandas.qcut(age, 4)."
         )
-
-
-def check_device(device: Any) -> None:
-    """Refuse a device that torch does not know by that name."""
-    if not (isinstance(device, str) and device.split(":")[0] in ("cpu", "cuda")):
-        raise ValueError(
-            f"device must be 'cpu', 'cuda' or 'cuda:N', got {device!r}; an NVIDIA GPU is 'cuda'."
-        )
-
-
-def check_hidden(hidden: Any) -> None:
-    """Refuse a width that is not a number, such as scikit-learn's tuple of layers."""
-    if not is_whole(hidden) or hidden < 1:
-        raise ValueError(
-            f"hidden must be a whole number of at least 1, the width of both hidden layers "
-            f"(hidden >= 1), got {hidden!r}; pass backbone= for another shape."
-        )
-
-
-def check_settings(clf: NoisyLabelClassifier, review_probability: Any) -> None:
-    """Refuse settings of an estimator that cannot be meant."""
-    check_device(clf.device)
-    check_hidden(clf.hidden)
-    if clf.n_configs < 1:
-        raise ValueError(f"n_configs must be at least 1, got {clf.n_configs}.")
-    if clf.folds is not None and not (is_whole(clf.folds) and clf.folds >= 2):
-        raise ValueError(
-            "folds must be a whole number of at least 2, or None to hold out validation_share "
-            f"once, got {clf.folds!r}."
-        )
-    if not (is_whole(clf.ensemble) and 1 <= clf.ensemble <= clf.n_configs):
-        raise ValueError(
-            f"ensemble must be a whole number from 1 to n_configs={clf.n_configs}, the number "
-            f"of configs to choose from, got {clf.ensemble!r}."
-        )
-    if clf.review_weights is not None and clf.review_weights not in HOW:
-        raise ValueError(
-            f"review_weights must be {' or '.join(map(repr, HOW))} or None, got "
-            f"{clf.review_weights!r}; pass known probabilities to fit(review_probability=...)."
-        )
-    if clf.review_weights is not None and review_probability is not None:
-        raise ValueError(
-            f"review_weights={clf.review_weights!r} estimates what review_probability gives; "
-            "pass only one of the two."
-        )
-
-
-def as_backbone(backbone: Any) -> Any:
-    """Return a backbone; a function that makes a torch module becomes one."""
-    if backbone is None or isinstance(backbone, Backbone):
-        return backbone
-    if hasattr(backbone, "predict_proba"):
-        raise ValueError(
-            f"backbone must be a network, got the classifier {backbone!r}; pass it as estimator="
-        )
-    if hasattr(backbone, "forward") and not isinstance(backbone, type):
-        raise ValueError(
-            f"backbone must make a network for given sizes, got one network, "
-            f"{type(backbone).__name__}; pass a function, such as lambda d, k: nn.Linear(d, k)."
-        )
-    if callable(backbone):
-        return Module(backbone)
-    raise ValueError(
-        f"backbone must be a Backbone, or a function (inputs, outputs) -> nn.Module, got "
-        f"{backbone!r}."
-    )
 
 
 def seed_of(random_state: Any) -> int:
@@ -247,13 +235,16 @@ def on_reviewed(probability: Any, labels: EncodedLabels) -> NDArray[np.float64] 
     return np.where(labels.reviewed, known, 1.0)
 
 
-def repeated(unit: Any) -> Any:
+def repeated(unit: Any, copies: Any = None) -> Any:
     """Return units, or None if each has one row: then rows are units."""
-    return None if len(np.unique(unit)) == len(unit) else unit
+    single = copies is None or (copies <= 1).all()
+    return None if single and len(np.unique(unit)) == len(unit) else unit
 
 
-def weigh_classes(class_weight: Any, labels: EncodedLabels) -> NDArray[np.float64]:
+def weigh_classes(class_weight: Any, labels: EncodedLabels, weight: Any = None) -> Any:
     """Return how much each row counts for its class: the true one, if that is known.
+
+    None if all classes count alike.
 
     Examples
     --------
@@ -261,12 +252,22 @@ def weigh_classes(class_weight: Any, labels: EncodedLabels) -> NDArray[np.float6
     >>> weigh_classes({"yes": 3}, labels)
     array([1., 1., 3.])
     """
+    if class_weight is None:
+        return None
     codes = np.where(labels.reviewed, labels.y_true, labels.y_seen)
+    present, names = np.unique(codes), ", ".join(map(repr, labels.classes.tolist()))
+    accepted = f"class_weight must be None, 'balanced' or a dict of the classes {names}"
     try:
-        return np.asarray(compute_sample_weight(class_weight, labels.classes[codes]), dtype=float)
+        y, of = labels.classes[codes], labels.classes[present]
+        of = compute_class_weight(class_weight, classes=of, y=y)
     except ValueError as error:
-        names = ", ".join(map(repr, labels.classes.tolist()))
+        raise ValueError(f"{accepted}, got {class_weight!r} ({error}).") from None
+    if isinstance(class_weight, str) and weight is not None:  # as if by copies
+        total = np.bincount(codes, weight)[present]
+        of = np.divide(total.sum(), len(present) * total, out=np.zeros(len(of)), where=total > 0)
+    if not (np.isfinite(of).all() and (of >= 0).all() and of.any()):
         raise ValueError(
-            f"class_weight must be None, 'balanced' or a dict of the classes {names}, got "
-            f"{class_weight!r} ({error})."
-        ) from None
+            f"{accepted}, with finite numbers that are not negative and not all zero, got "
+            f"{class_weight!r}."
+        )
+    return of[np.searchsorted(present, codes)]

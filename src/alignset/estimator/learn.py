@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import scipy.sparse
 from joblib import effective_n_jobs  # type: ignore[import-untyped]
 
 from alignset.engine import Patience, Trainer, draw_configs
 from alignset.engine.search import search, trainable, variants_of
 from alignset.engine.sizes import count_batches, score_of
 from alignset.estimator.calibrate import calibrate_blend, calibrate_ensemble
-from alignset.estimator.inputs import as_backbone
 from alignset.estimator.rates import switches
+from alignset.estimator.settings import as_backbone
 from alignset.estimator.unseen import Origin, Unseen, find_unseen
 from alignset.estimator.warn import method_for, warn_of_review, warn_of_switches, warn_of_time
 from alignset.learners import Blend
 from alignset.learners.blend import fit_blend
-from alignset.learners.network import NetworkSearch
+from alignset.learners.network import NetworkSearch, thinned
 from alignset.learners.recalibration import GroupCalibration
+from alignset.learners.review import read_review
 from alignset.learners.table import Candidates
 from alignset.learners.time_left import TimeLeft
 from alignset.methods import Method
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 ROWS_PER_FOLD = 10
 """Reviewed rows per fold that a network needs to be blended in: fewer teach it too little."""
+
+REVIEW_ROWS = 20_000
+"""Unreviewed rows that a review is compared with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +69,7 @@ class Learned:
     candidates: Candidates | None = None
     recalibration: GroupCalibration | None = None
     unseen: Unseen | None = None
+    selective: bool = False  # whether the review was no fair sample
 
 
 def learn_method(
@@ -71,9 +77,10 @@ def learn_method(
 ) -> Learned:
     """Divide the rows, train every config, keep the best."""
     rows, seed = given.rows, given.seed
-    method = method_for(rows, method)
+    selective = _look_at_review(given)
+    method, asked = method_for(rows, method), method
     folds = trainable(method, given.division.problems(rows, *given.sizes, seed=seed))
-    configs = configs_of(clf, method, seed)
+    configs = configs_of(clf, method, seed, asked=asked)
     (found,) = search(
         trainer_for(clf, method, folds),
         variants_of(method, configs),
@@ -85,7 +92,20 @@ def learn_method(
         switched = switches(folds, found.ensemble)
         warn_of_switches(switched, method.if_switched, given.classes, given.groups)
     again = calibrate_ensemble(folds, found.ensemble, given.sizes, seed)
-    return Learned(found.ensemble, found.method, found.table(), recalibration=again)
+    return Learned(
+        found.ensemble, found.method, found.table(), recalibration=again, selective=selective
+    )
+
+
+def _look_at_review(given: ToLearn) -> bool:
+    """Warn about a review that is no fair sample, or small; tell whether it is the former."""
+    rows = given.rows
+    if not rows.reviewed.any() or given.division.weighted_by(rows) is not None:
+        return False
+    some = rows.take(thinned(rows, REVIEW_ROWS, given.seed))
+    review = read_review(spread(some), given.sizes[0], None, seed=given.seed)
+    warn_of_review(review, given.classes, weighted=False)
+    return review.selective
 
 
 def learn_blend(
@@ -97,7 +117,8 @@ def learn_blend(
     blend_folds = clf.folds or blend.folds
     network = None
     can_train = blend.network is not None and _can_train(blend.network, rows, blend_folds)
-    left_out = blend.left_out if can_train else ""
+    left_out = blend.left_out if can_train else _say_left_out(blend, blend_folds)
+    left_out = " ".join(filter(None, (left_out, _say_sparse(blend, rows))))
     if blend.network is not None and can_train and not left_out:
         network = NetworkSearch(
             blend.network,
@@ -116,7 +137,25 @@ def learn_blend(
     if given.origin is not None:
         unseen = find_unseen(fitted, given.rows, given.origin, given.sizes, seed)
     candidates = Candidates(fitted.model.candidates, " ".join(filter(None, (left_out, late))))
-    return Learned(fitted.model, blend, {}, candidates, again, unseen)
+    return Learned(fitted.model, blend, {}, candidates, again, unseen, fitted.review.selective)
+
+
+def _say_left_out(blend: Blend, folds: int) -> str:
+    if blend.network is None or blend.left_out:
+        return ""
+    return (
+        f"No network was trained: that takes {ROWS_PER_FOLD * folds} reviewed rows, "
+        f"{2 * folds} of them wrong and {2 * folds} right, and rows that were not reviewed."
+    )
+
+
+def _say_sparse(blend: Blend, rows: Part) -> str:
+    dense = {c.learner.name for c in blend.candidates() if not c.learner.takes_sparse}
+    if not dense or not scipy.sparse.issparse(rows.X):
+        return ""
+    return (
+        f"X is sparse, which {' and '.join(sorted(dense))} cannot read, and so they were left out."
+    )
 
 
 def _can_train(method: Method, rows: Part, folds: int) -> bool:
@@ -135,19 +174,19 @@ def _short(clf: NoisyLabelClassifier, method: Method, seed: int) -> list[Any]:
     return configs_of(clf, method, seed)
 
 
-def configs_of(clf: NoisyLabelClassifier, method: Method, seed: int) -> list[dict[str, Any]]:
-    """Return the method's own config, and random ones around it."""
-    drawn = draw_configs(_space(clf, method), clf.n_configs - 1, seed, limits=method.all_limits())
+def configs_of(
+    clf: NoisyLabelClassifier, method: Method, seed: int, *, asked: Method | None = None
+) -> list[dict[str, Any]]:
+    """Return the method's own config, and random ones around it.
+
+    ``asked`` is the method that ``space`` is for, if it was replaced by another.
+    """
+    space = method.search_space() if clf.space is None else clf.space
+    if clf.space is not None and asked is not None and type(asked) is not type(method):
+        # a substitute such as Standard has fewer hyperparameters than the method asked for
+        space = {k: v for k, v in clf.space.items() if k in method.hyperparameters()}
+    drawn = draw_configs(space, clf.n_configs - 1, seed, limits=method.all_limits())
     return [method.hyper_defaults(), *drawn]
-
-
-def _space(clf: NoisyLabelClassifier, method: Method) -> Any:
-    if clf.space is None:
-        return method.search_space()
-    if isinstance(method, type(clf.method)):
-        return clf.space
-    # a substitute such as Standard has fewer hyperparameters than the method asked for
-    return {k: v for k, v in clf.space.items() if k in method.hyperparameters()}
 
 
 def trainer_for(clf: NoisyLabelClassifier, method: Method, problems: list[Problem]) -> Trainer:

@@ -15,9 +15,15 @@ from alignset.rows.divide import Division
 from alignset.rows.selection import review_probability
 
 
-def noise_rates_of(rows: Part, division: Division, names: Sequence[Any]) -> dict[Any, float]:
-    """Share of wrong labels in each group, over its reviewed rows weighted by 1 / P(reviewed)."""
+def noise_rates_of(
+    rows: Part, division: Division, names: Sequence[Any], *, selective: bool
+) -> dict[Any, float]:
+    """Share of wrong labels in each group, over its reviewed rows weighted by 1 / P(reviewed).
+
+    Of a review that turned out to be ``selective``, that is counted by cells.
+    """
     how = division.weighted_by(rows)
+    how = "cells" if how is None and selective else how
     design = None if how is None else ReviewDesign.one_sheet(_where_reviewed(rows, how))
     wrong = rows.y_seen != rows.y_true
     found = noise_rates(rows.group, names, wrong, rows.reviewed, design, sample_weight=rows.weights)

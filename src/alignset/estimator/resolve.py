@@ -44,6 +44,10 @@ def resolve(method: Any, estimator: Any = None) -> Blend | Method:
             f"method must say how to learn from labels, got the classifier {method!r}; pass it as "
             "estimator= to use it as a learner."
         )
+    if isinstance(method, type) and issubclass(method, Blend | Method | Strategy | Learner):
+        raise ValueError(
+            f"method must be an object, got the class {method.__name__}; pass {method.__name__}()."
+        )
     raise ValueError(
         "method must be a Blend, a Method such as JointAlignment(), a label strategy, a learner, "
         f"or one of their names, got {method!r}."
@@ -83,10 +87,13 @@ def _with_estimator(method: Any, estimator: Any) -> Blend:
     if isinstance(found, Method):
         raise ValueError(
             f"estimator={estimator!r} is a learner of a blend, and method={method!r} trains "
-            "networks of its own; leave one of the two out."
+            "networks of its own; leave one of the two out, or pass "
+            "method=Blend(strategies=('joint',)) for a label strategy of that name."
         )
-    learners = ("linear", own) if method is None else (own,)
-    return Blend(found.strategies, learners, None, found.folds)
+    named = found.learners if found.learners != Blend().learners else ()
+    learners = ("linear", own) if method is None else (*named, own)
+    network = found.network if found.network != Blend().network else None
+    return Blend(found.strategies, learners, network, found.folds)
 
 
 def _named(name: str) -> Blend | Method:

@@ -47,6 +47,20 @@ def _accuracy(y: Any, p: Any, weight: Any) -> float:
     return float(accuracy_score(y, p.argmax(1), sample_weight=weight))
 
 
+def _likeliest(shares: Any, classes: Any) -> Any:
+    """Return the likeliest class of each row (n,), None where nobody looked."""
+    given = np.asarray(shares, dtype=np.float64)
+    if given.shape[1] != len(classes):
+        raise ValueError(
+            f"y_true has {given.shape[1]} columns but the model knows {len(classes)} classes; pass "
+            "one column of probabilities per class."
+        )
+    known = ~np.isnan(given).any(axis=1)
+    found = np.full(len(given), None, dtype=object)
+    found[known] = np.asarray(classes, dtype=object)[given[known].argmax(axis=1)]
+    return found
+
+
 METRICS: dict[str, Callable[..., float]] = {
     "neg_log_loss": _log_loss,
     "roc_auc": _area,
@@ -77,10 +91,13 @@ class ReviewedScorer:
                 "y_true= to GridSearchCV.fit) with "
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
+        if np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1:
+            y_true = _likeliest(y_true, estimator.classes_)
         codes = encode_known(y_true, estimator.classes_, gaps=True)
         rows = np.flatnonzero(codes >= 0)
         if not len(rows) or (self.metric == "roc_auc" and len(np.unique(codes[rows])) < 2):
             return float("nan")
+        X = X if hasattr(X, "shape") else np.asarray(X)
         picked = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
         weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
         said = np.asarray(estimator.predict_proba(picked))

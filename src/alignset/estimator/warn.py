@@ -25,10 +25,14 @@ from alignset.labels import (
 from alignset.learners.review import Review
 from alignset.methods import Method, Standard
 from alignset.rows import Part
+from alignset.rows.listing import first_few
 from alignset.rows.selection import unseen_cells
 
 FEW = 10
 """With fewer reviewed rows of a class, a warning says so."""
+
+MOST_NAMED = 5
+"""Groups and cells that a warning names."""
 
 
 def method_for(rows: Part, method: Method) -> Method:
@@ -68,24 +72,31 @@ def warn_of_gaps(rows: Part, classes: Sequence[Any], groups: Sequence[Any]) -> N
     if not rows.reviewed.any():
         return
     unseen = np.setdiff1d(rows.group, rows.group[rows.reviewed]).tolist()
-    for g in unseen:
+    if unseen:
+        one, listed = len(unseen) == 1, first_few([repr(groups[g]) for g in unseen], MOST_NAMED)
+        subject, whose = ("group", "its") if one else ("groups", "their")
         _warn(
-            f"group {groups[g]!r} has no reviewed row; its noise rate is unknown, and its "
-            "model is extrapolated from the other groups. Review some of its rows.",
+            f"{subject} {listed} {'has' if one else 'have'} no reviewed row; {whose} noise rate is "
+            f"unknown, and {whose} model is extrapolated from the other groups. Review some of "
+            f"{whose} rows.",
             UnreviewedGroupWarning,
         )
     cells = [(g, k) for g, k in unseen_cells(rows) if g not in unseen]
     if cells:
         named = [f"group {groups[g]!r} observed as {classes[k]!r}" for g, k in cells]
         _warn(
-            f"no row of {' or of '.join(named)} was reviewed; the data cannot show how often "
-            "that label is wrong there, and no weight makes up for it. Review some of these rows.",
+            f"no row of {first_few(named, MOST_NAMED, ' or of ')} was reviewed; the data cannot "
+            "show how often that label is wrong there, and no weight makes up for it. Review some "
+            "of these rows.",
             UnseenCellWarning,
         )
 
 
-def warn_of_review(review: Review, classes: Sequence[Any]) -> None:
-    """Warn about a review that cannot carry a blend: none, selective, or too few of a class."""
+def warn_of_review(review: Review, classes: Sequence[Any], *, weighted: bool = True) -> None:
+    """Warn about a review that cannot carry a model: none, selective, or too few of a class.
+
+    Where ``weighted``, rows of a selective one were weighted, and anchors used.
+    """
     rows = review.rows
     looked = rows.reviewed & ~review.anchors
     if not looked.any():
@@ -96,28 +107,36 @@ def warn_of_review(review: Review, classes: Sequence[Any]) -> None:
         )
         return
     if review.selective:
-        unseen = [repr(classes[k]) for k in review.unseen]
-        nobody = f" No row observed as {' or '.join(unseen)} was reviewed." if unseen else ""
-        taken = (
-            f" {int(review.anchors.sum())} labels of kinds nobody looked at were taken as right."
-            if review.anchors.any()
-            else ""
-        )
-        _warn(
-            "the reviewed rows are not a fair sample: whether a row was reviewed depends on its "
-            f"observed label.{nobody} Reviewed rows were weighted to make up for it.{taken} Pass "
-            "review_probability if it is known, or review rows at random.",
-            SelectiveReviewWarning,
-        )
+        _warn(_say_selective(review, classes, weighted), SelectiveReviewWarning)
     counts = np.bincount(rows.y_true[looked], rows.shares[looked], len(classes))
     few = (counts < FEW) & np.isin(np.arange(len(classes)), rows.y_seen)
     for k in np.flatnonzero(few).tolist():
-        found = "no reviewed row" if not counts[k] else f"only {counts[k]:.0f} reviewed rows"
+        rows_are = "row" if round(counts[k]) == 1 else "rows"
+        found = f"only {counts[k]:.0f} reviewed {rows_are}" if counts[k] else "no reviewed row"
         _warn(
             f"{found} turned out to be {classes[k]!r}; the review says little about that class, "
             "and the model leans on observed labels for it. Review more rows that may be of it.",
             FewReviewedWarning,
         )
+
+
+def _say_selective(review: Review, classes: Sequence[Any], weighted: bool) -> str:
+    unseen = [repr(classes[k]) for k in review.unseen]
+    nobody = f" No row observed as {' or '.join(unseen)} was reviewed." if unseen else ""
+    done = " Reviewed rows were weighted to make up for it."
+    if not weighted:
+        done = " Pass review_weights='cells' to weight them so that they make up for it."
+    elif review.anchors.any():
+        named = np.unique(review.rows.y_seen[review.anchors]).tolist()
+        done += (
+            f" {int(review.anchors.sum())} labels of kinds nobody looked at, observed as "
+            f"{' or '.join(repr(classes[k]) for k in named)}, were taken as right."
+        )
+    return (
+        "the reviewed rows are not a fair sample: whether a row was reviewed depends on its "
+        f"observed label, or on how well that fits its features.{nobody}{done} Pass "
+        "review_probability if it is known, or review rows at random."
+    )
 
 
 def warn_of_time(left_out: Sequence[str], seconds: float | None) -> str:

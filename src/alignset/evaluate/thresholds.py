@@ -153,7 +153,7 @@ def choose_threshold(
     >>> round(chosen.threshold, 2), chosen.rates["tpr"]
     (0.36, tpr 0.900 (0.875 to 0.930); reviewed 215, worth 1009)
     """
-    _check_target(target, value, groups, per_group)
+    check_target(target, value, groups, per_group)
     rng = np.random.default_rng(random_state)
     if groups is not None:
         names, codes = encode_groups(groups, len(np.asarray(y, dtype=object)))
@@ -184,7 +184,8 @@ def rates_at(rows: EstimateRows, flagged: NDArray[np.bool_], level: float) -> di
     }
 
 
-def _check_target(target: str, value: float, groups: Any, per_group: bool) -> None:
+def check_target(target: str, value: float, groups: Any, per_group: bool) -> None:
+    """Refuse a target that is none, a value out of range, and groups that are not given."""
     if target not in TARGETS:
         raise ValueError(f"there is no target {target!r}; use one of {', '.join(TARGETS)}.")
     if not 0 < value < 1:

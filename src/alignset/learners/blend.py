@@ -113,6 +113,12 @@ def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
     if not found and not reviewed.any():  # as the warning says: only observed labels are left
         learners = dict.fromkeys(c.learner for c in candidates)
         found = [Candidate(STRATEGIES["observed"], learner) for learner in learners]
+    if not found and sparse and not any(c.learner.takes_sparse for c in candidates):
+        names = " and ".join(dict.fromkeys(c.learner.name for c in candidates))
+        raise ValueError(
+            f"X is sparse, which {names} cannot read; pass X.toarray(), or use linear models or a "
+            "network."
+        )
     if not found:
         raise ValueError(
             f"none of the candidates {', '.join(c.name for c in candidates)} can be fitted: "

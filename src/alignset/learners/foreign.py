@@ -22,6 +22,9 @@ from alignset.learners.base import (
     spread_classes,
 )
 
+VERBOSE = {"verbose", "verbosity"}
+"""What tells LightGBM how much to print."""
+
 _one_at_a_time = threading.RLock()
 
 
@@ -87,6 +90,8 @@ class Foreign(Learner):
         model = clone(self.model)
         names = [p for p in model.get_params() if p.split("__")[-1] == "random_state"]
         unset = {p: seed % 2**31 for p in names if model.get_params()[p] is None}
+        if type(model).__module__.startswith("lightgbm.") and not VERBOSE & {*model.get_params()}:
+            unset["verbose"] = -1  # or it prints several lines in each of fifty fits
         model.set_params(**unset)
         with _turn(model):
             model.fit(X, codes, **self._weights(model, weight))

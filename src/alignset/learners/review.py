@@ -50,8 +50,9 @@ def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int)
     """Return the review, with weights unless they are given, and with anchors where they lack."""
     reviewed, n = rows.reviewed, len(rows)
     cell = _cells(rows, n_classes, seed)
-    size: Floats = np.bincount(cell, rows.weights, int(cell.max()) + 1).astype(np.float64)
-    count: Floats = np.bincount(cell[reviewed], rows.shares[reviewed], len(size)).astype(float)
+    one = _people(rows)
+    size: Floats = np.bincount(cell, one, int(cell.max()) + 1).astype(np.float64)
+    count: Floats = np.bincount(cell[reviewed], one[reviewed], len(size)).astype(float)
     selective = bool(reviewed.any()) and weight is None and _odd(size, count)
     empty = (count == 0) & (size > 0) & (selective or not reviewed.any())
     anchors = _draw(rows, cell, empty, seed)
@@ -87,6 +88,13 @@ def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
         if own.any():
             level[own] = np.searchsorted(np.quantile(agreement[own], edges), agreement[own])
     return np.asarray(rows.y_seen * n_levels + level)
+
+
+def _people(rows: Part) -> Floats:
+    """Return the part of a person that each row is: who has many rows was still drawn once."""
+    if rows.unit is None:
+        return rows.shares
+    return np.asarray(rows.shares / np.bincount(rows.unit, rows.shares)[rows.unit])
 
 
 def _odd(size: Floats, count: Floats) -> bool:

@@ -17,14 +17,17 @@ The labels t_i make use of rows that nobody reviewed (prediction-powered inferen
 al. 2023): with q_i = P(y_i | y~_i, what the candidates say), from models that did not see row i,
 
     m reviewed rows    y_i - c q_i
-    all N rows         c (m / N) q_i          c = N / (N + m)
+    all N rows         c (m / N) q_i          c = N / (N + m) x m / (m + P)
 
 so that the sum has the expectation of m rows with true labels, whatever q is, and less variance the
-better q is. It falls back to the reviewed rows alone where there are no others.
+better q is. It falls back to the reviewed rows alone where there are no others. The model of q has
+P parameters; without a reviewed row it knows less of that row's class than of others, and with few
+rows per parameter so much less that reviewed rows look better judged than they are.
 
 The sum is not convex, and where hardly a row is misjudged, its noise can make weights several times
-too large. So they are multiplied by the slope that reviewed rows alone fit, if it is below one
-and rows held out of it say, beyond a standard error, that it is better.
+too large. So a slope is at most twice what reviewed rows alone fit, and weights are multiplied by
+the slope that these fit to the blend, if it is below one and rows held out of it say, beyond a
+standard error, that it is better.
 """
 
 from __future__ import annotations
@@ -54,6 +57,9 @@ TRUST = 1 / 3
 
 SLOPE = 2.0
 """A slope is drawn towards one as if by about so many rows."""
+
+MOST_SLOPE = 2.0
+"""How many times the slope may be that reviewed rows alone fit."""
 
 FOLDS = 10
 
@@ -104,8 +110,9 @@ class JudgedRows:
         true = own[:, None] * one_hot(np.maximum(self.y, 0), self.n_classes)
         if q is None:
             return true
-        m, n = own.sum(), self.weight.sum()
-        return np.asarray(true + n / (n + m) * (m / n * self.weight - own)[:, None] * q)
+        m, n, k = own.sum(), self.weight.sum(), self.n_classes - 1
+        c = n / (n + m) * self.n_reviewed / (self.n_reviewed + k * (1 + 2 * k + k * k))
+        return np.asarray(true + c * (m / n * self.weight - own)[:, None] * q)
 
 
 def fit_weights(
@@ -125,8 +132,9 @@ def fit_weights(
     alone = _alone(odds, rows.labels(known, None))
     pooled = np.tensordot([p * each.v[0] for p, each in zip(prior, alone, strict=True)], odds, 1)
     q = None if known.all() else expected_labels(pooled, rows, seed=seed)
+    most = [MOST_SLOPE * each.v[0] for each in alone]
     alone = _alone(odds, rows.labels(known, q))
-    slope = np.array([each.v[0] for each in alone])
+    slope = np.minimum([each.v[0] for each in alone], most)
     odds = odds * slope[:, None, None]
     told = odds + np.array([each.intercept for each in alone])[:, None]
     shrinkage = max(LEAST, ROWS / rows.n_reviewed)

@@ -18,12 +18,18 @@ COLUMNS = {
     "low": "from",
     "high": "to",
 }
-ONLY_REVIEWED = ("reviewed", "surrogate")
-"""Strategies that fit true labels alone."""
+ONLY_REVIEWED = "reviewed"
+"""The strategy that observed labels have no part in."""
+
+ADJECTIVES = {"trees": "tree"}
+"""What models of a learner are called, if not by its name."""
 
 
 class Candidates(Sequence[CandidateScore]):
     """How each candidate did on reviewed rows it did not see; the blend itself comes last.
+
+    A weight multiplies the log-odds that a candidate gives. Weights need not sum to one: those of
+    models of wrong labels, which are too unsure, are larger.
 
     ``.frame`` is the same as a pandas DataFrame, and :meth:`explain` says it in two sentences.
     ``.left_out`` says which candidates are missing because something is not installed, or because
@@ -51,14 +57,15 @@ class Candidates(Sequence[CandidateScore]):
         """Say in two sentences what the weights mean."""
         *each, blend = self._rows
         total = sum(row.weight for row in each) or 1.0
-        trusted = sum(row.weight for row in each if row.labels in ONLY_REVIEWED) / total
+        trusted = sum(row.weight for row in each if row.labels == ONLY_REVIEWED) / total
         learners: dict[str, float] = {}
         for row in each:
             learners[row.learner] = learners.get(row.learner, 0.0) + row.weight / total
         best = min(each, key=lambda row: row.log_loss)
         first = max(learners, key=lambda name: learners[name])
         idle = [name for name, share in learners.items() if share < 0.02]
-        adds = f" {' and '.join(idle)} adds nothing here;" if idle else ""
+        verb = "adds" if len(idle) == 1 else "add"
+        adds = f" {' and '.join(idle)} {verb} nothing here;" if idle else ""
         reads = (
             "your observed labels add little"
             if trusted > 0.6
@@ -68,8 +75,9 @@ class Candidates(Sequence[CandidateScore]):
         )
         return (
             f"{percent(trusted)} of the weight is on models that read only reviewed rows: {reads}. "
-            f"{percent(learners[first])} is on {first} models;{adds} the best candidate alone is "
-            f"{best.labels} {best.learner} (log loss {best.log_loss:.3f}, AUROC {best.auroc:.3f}), "
+            f"{percent(learners[first])} is on {ADJECTIVES.get(first, first)} models;{adds} the "
+            f"best candidate alone is {best.labels} {best.learner} (log loss {best.log_loss:.3f}, "
+            f"AUROC {best.auroc:.3f}), "
             f"the blend has {blend.log_loss:.3f} and {blend.auroc:.3f}."
             f"{self.left_out and ' ' + self.left_out}"
         )

@@ -75,6 +75,13 @@ class Model:
     recalibration: GroupCalibration | None = None
     profile: Profile | None = None
 
+    def __repr__(self) -> str:
+        what = f"{self.predictor.method_name}, {self.predictor.n_features} features"
+        return (
+            f"<alignset model: {what}, classes {', '.join(map(repr, self.classes.tolist()))}, "
+            f"groups {', '.join(map(repr, self.groups.tolist()))}>"
+        )
+
     @property
     def network(self) -> Network | BlendModel:
         """The predictor: its name before there were blends."""

@@ -91,6 +91,11 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
     """
     if isinstance(trusted, str):
         raise ValueError(f"trusted must be a list of types, got {trusted!r}; pass [{trusted!r}].")
+    if not isinstance(trusted, Sequence) or not all(isinstance(one, str) for one in trusted):
+        raise ValueError(
+            f"trusted must be a list of names of types, got {trusted!r}; pass [] to see which a "
+            "folder asks for."
+        )
     place = Path(folder)
     recover(place)
     manifest = read_manifest(place)
@@ -136,7 +141,7 @@ def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool 
         "versions": _versions(),
         "network": about,
         "classes": _labels_to_data(model.classes),
-        "groups": model.groups.tolist(),
+        "groups": [_plain_name(name) for name in model.groups.tolist()],
         "columns": asdict(model.columns),
         **_after(model.thresholds, model.recalibration),
         "files": {
@@ -163,6 +168,11 @@ def store_thresholds(folder: str | os.PathLike[str], found: ThresholdChoice | No
         part.write_bytes(_dump(manifest))
 
 
+def _plain_name(name: Any) -> Any:
+    """Return the name of a group as what JSON can hold: an interval or a date as its text."""
+    return name if isinstance(name, str | int | float | bool) else str(name)
+
+
 def check_folder(folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder that a model cannot be written to, before any work is done."""
     if not folder.absolute().parent.is_dir():
@@ -171,7 +181,9 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     if not folder.exists() and not folder.is_symlink():
         return
     if not overwrite:
-        raise ValueError(f"{folder} exists; name another folder, or pass --overwrite.")
+        raise ValueError(
+            f"{folder} exists; name another folder, or pass --overwrite (overwrite=True in Python)."
+        )
     own = _own_files(folder)
     if folder.is_symlink() or not folder.is_dir() or (not own and any(folder.iterdir())):
         raise ValueError(

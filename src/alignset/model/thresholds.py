@@ -119,7 +119,7 @@ def class_code(classes: NDArray[Any], name: Any, default: int) -> int:
     if name is None:
         return default
     if str(name) not in names:
-        known = ", ".join(map(repr, names))
+        known = ", ".join(map(repr, classes.tolist()))
         raise ValueError(f"there is no class {name!r}; the model knows {known}.")
     return names.index(str(name))
 

@@ -6,6 +6,7 @@ The estimator, the table workflow and the study all divide their rows by these r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,46 +24,48 @@ OBSERVED_SHARE = 0.2
 MIN_ROWS_TO_HOLD_OUT = 40
 """With fewer rows nothing is held out, and training runs its full length."""
 
-MOST_COPIES = 1000
-"""The most copies that a heavy row is split into."""
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def find_distinct(rows: Part) -> tuple[Ints, Floats, Ints]:
-    """Find one copy of each distinct row, in an order that does not depend on the input order.
+class Distinct(NamedTuple):
+    """Where distinct rows are, what they weigh, and which of them each row is."""
 
-    Returned are its position and the total weight of its copies, scaled to a mean of one per row;
-    and of every row, which distinct one it is.
-    """
+    first: Ints  # position of one copy of each
+    weight: Floats  # of all its copies, scaled to a mean of one per copy
+    copies: Ints
+    which: Ints  # (n,), of every row
+
+
+def find_distinct(rows: Part) -> Distinct:
+    """Find one copy of each distinct row, in an order that does not depend on the input order."""
     codes = [rows.y_seen, rows.y_true, rows.group]
     # rows that were not equally likely to be reviewed, or belong to two people, stay two rows
     for more in (rows.probability, rows.unit, rows.share):
         codes += [] if more is None else [np.unique(more, return_inverse=True)[1].reshape(-1)]
     first, weight, which = merge_rows(rows.X, np.column_stack(codes), rows.weights)
+    copies = np.bincount(which, count_copies(rows), len(first)).astype(np.int64)
     # copies of a row of uncertain class are one row together
-    size = len(weight) if rows.share is None else float(rows.share[first].sum())
-    return first, weight * (size / weight.sum()), which
+    size = float((copies * rows.shares[first]).sum())
+    return Distinct(first, weight * (size / weight.sum()), copies, which)
 
 
 def distinct(rows: Part) -> Part:
     """Return one copy of each row, weighted; see :func:`find_distinct`."""
-    first, weight, _ = find_distinct(rows)
-    return replace(rows.take(first), weight=weight)
+    found = find_distinct(rows)
+    return replace(rows.take(found.first), weight=found.weight, copies=found.copies)
 
 
 def spread(rows: Part) -> Part:
-    """Split heavy rows into several copies, each of about the median weight.
+    """Give every row as many copies as it stands for, which share its weight.
 
     Fifty people who look alike are fifty people: some validate and some train, and no single row
-    fills a mini-batch. The number of copies depends only on relative weights, so three equal rows
-    still give the same result as one of weight 3.
+    fills a mini-batch.
 
     Examples
     --------
     >>> y = np.array([0, 1, 1])
-    >>> part = Part(np.eye(3), y, y, 0 * y, np.array([1.0, 1.0, 3.0]))
+    >>> part = Part(np.eye(3), y, y, 0 * y, np.array([1.0, 1.0, 3.0]), copies=np.array([1, 1, 3]))
     >>> spread(part).weight
     array([1., 1., 1., 1., 1.])
     """
@@ -70,16 +73,12 @@ def spread(rows: Part) -> Part:
     if (copies == 1).all():
         return rows
     each = np.repeat(np.arange(len(rows)), copies)
-    return replace(rows.take(each), weight=(rows.weights / copies)[each])
+    return replace(rows.take(each), weight=(rows.weights / copies)[each], copies=None)
 
 
 def count_copies(rows: Part) -> Ints:
-    """Return into how many copies :func:`spread` splits each row, (n,)."""
-    weight = rows.weights
-    if not len(weight) or weight.max() < 2 * np.median(weight):
-        return np.ones(len(weight), dtype=np.int64)
-    copies = np.clip(np.rint(weight / np.median(weight)), 1, MOST_COPIES)
-    return np.asarray(copies, dtype=np.int64)
+    """Return how many rows each stands for, (n,)."""
+    return np.ones(len(rows), dtype=np.int64) if rows.copies is None else rows.copies
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Hash = NDArray[np.uint64]
 
+MOST_COPIES = 10
+"""On average, how many rows a row may stand for; larger weights are no numbers of rows."""
+
 
 def merge_rows(
     X: Any, codes: NDArray[np.int64], weight: NDArray[np.float64]
@@ -116,6 +119,20 @@ def _equal(
         features = (X[a] == X[b]).all(axis=1)
     equal[at] = features & (codes[a] == codes[b]).all(axis=1)
     return equal
+
+
+def copies_of(weight: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many rows each row stands for: its weight, if weights are whole numbers, and few.
+
+    Other weights say how much a row matters, not that there are several of it.
+
+    Examples
+    --------
+    >>> copies_of(np.array([3.0, 0.0, 1.0])), copies_of(np.array([1.5, 0.0, 1.0]))
+    (array([3, 0, 1]), array([1, 0, 1]))
+    """
+    whole = not (weight % 1).any() and weight.sum() <= MOST_COPIES * len(weight)
+    return weight.astype(np.int64) if whole else (weight > 0).astype(np.int64)
 
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

@@ -32,7 +32,10 @@ class Part:
     share : float array of shape (n,), optional
         Part of a row that each is: a row of uncertain class is one copy per class, in one unit,
         each weighted by its probability. None makes each a whole row.
-
+    copies : int array of shape (n,), optional
+        How many rows that are alike each stands for; None makes each one row.
+    importance : float array of shape (n,), optional
+        How much a row of its class matters, beside its weight; see :meth:`by_importance`.
     place : int array of shape (n,), optional
         Position of each among the rows that a user gave, where somebody will ask.
 
@@ -50,6 +53,8 @@ class Part:
     probability: NDArray[np.float64] | None = None
     unit: NDArray[np.int64] | None = None
     share: NDArray[np.float64] | None = None
+    copies: NDArray[np.int64] | None = None
+    importance: NDArray[np.float64] | None = None
     place: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
@@ -69,6 +74,14 @@ class Part:
     def shares(self) -> NDArray[np.float64]:
         """Part of a row that each is, as numbers: what to count rows by."""
         return np.ones(len(self)) if self.share is None else self.share
+
+    def by_importance(self) -> Part:
+        """Return the rows weighted by their importance, too, with the same total weight."""
+        if self.importance is None:
+            return self
+        weight = self.weights * self.importance
+        scaled = weight * (self.weights.sum() / weight.sum())
+        return replace(self, weight=scaled, importance=None)
 
     def take(self, rows: Any, X: Any = None) -> Part:
         """Return the rows that a mask or positions select, with features ``X`` if given."""

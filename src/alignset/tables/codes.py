@@ -20,6 +20,9 @@ MAX_CODES = 40
 MANY_CODES = 20
 """With at most this many different values, a column of codes is a category like any other."""
 
+NUMBERED = 200
+"""So many rows with a code each, and none twice, are numbered by it."""
+
 MAX_CELL = 1000
 """Characters of a cell of codes."""
 
@@ -113,7 +116,7 @@ def has_mark(code: str, mark: str) -> bool:
 def code_system(cells: Sequence[str], counts: Sequence[int]) -> str | None:
     """Return the system that nearly all distinct cells are codes of; None if they are not codes."""
     total, systems = sum(counts), _PATTERNS
-    if len(cells) <= MANY_CODES:
+    if len(cells) <= MANY_CODES or _are_names(cells, counts):
         return None
     for system, pattern in systems.items():
         look = [_all_match(cell, pattern) for cell in cells[:50]]
@@ -126,6 +129,12 @@ def code_system(cells: Sequence[str], counts: Sequence[int]) -> str | None:
         if system != "ICD-9" or letters:  # else they may be any numbers
             return system
     return None
+
+
+def _are_names(cells: Sequence[str], counts: Sequence[int]) -> bool:
+    """Tell whether there is one code per row, and none twice: rows are numbered like that."""
+    several = any(_BETWEEN.search(cell.strip()) for cell in cells[:50])
+    return max(counts) == 1 and len(cells) >= NUMBERED and not several
 
 
 def _all_match(cell: str, pattern: re.Pattern[str]) -> bool:

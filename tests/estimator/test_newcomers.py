@@ -1,0 +1,258 @@
+"""What people do who are new to it: every case once ended in silence, or in a strange message."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss
+
+from alignset import JointAlignment, NoisyLabelClassifier, load_model
+from alignset.estimator.scorers import reviewed_scorer
+from alignset.labels import NoGroupsWarning, SelectiveReviewWarning, UnreviewedGroupWarning
+from alignset.learners import Blend
+
+pytestmark = pytest.mark.filterwarnings("ignore::alignset.labels.FewReviewedWarning")
+
+LINEAR = Blend(("observed", "reviewed", "both"), ("linear",), network=None)
+N = 400
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 4))
+    true = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(float)
+    sex = np.where(rng.random(N) < 0.5, "f", "m")
+    missed = (true == 1) & (rng.random(N) < np.where(sex == "f", 0.35, 0.15))
+    y = np.where(missed, 0, true).astype(int)
+    return {"X": X, "y": y, "y_true": np.where(rng.random(N) < 0.25, true, np.nan), "groups": sex}
+
+
+def fit(method: Any = "both_linear", settings: Any = None, **given: Any) -> NoisyLabelClassifier:
+    return NoisyLabelClassifier(method, random_state=0, **settings or {}).fit(**given)
+
+
+def test_a_table_of_polars_is_read_as_one_of_pandas(rows):
+    polars = pytest.importorskip("polars")
+    columns = {"a": rows["X"][:, 0], "ward": np.where(rows["X"][:, 1] > 0, "A", "B")}
+    columns["day"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(np.arange(N) % 50, "D")
+    pandas, other = pd.DataFrame(columns), polars.DataFrame(columns)
+    labels = {name: rows[name] for name in ("y", "y_true")}
+    clf = fit(X=other, **labels)
+    expected = fit(X=pandas, **labels).predict_proba(pandas)
+    np.testing.assert_array_equal(clf.predict_proba(other), expected)
+    np.testing.assert_array_equal(clf.predict_proba(pandas), expected)
+
+
+def test_a_gap_that_the_fit_never_saw_is_explained(rows):
+    clf, X = fit(**rows), rows["X"].copy()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="had no gaps, so that it does not know what one means"):
+        clf.predict_proba(X)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "review_probability", "y_true", "units"])
+def test_rows_in_another_order_are_refused_wherever_they_are(rows, name):
+    values = pd.Series(np.arange(N) % 3 / 4 + 0.5)
+    given = {**rows, "X": pd.DataFrame(rows["X"]), name: values.iloc[::-1]}
+    with pytest.raises(ValueError, match=f"{name} and X are pandas .* row 0 is 0 in X and 399"):
+        fit(**given)
+    # two columns may disagree, too, if X is an array
+    given = {**rows, "y": pd.Series(rows["y"]), name: values.iloc[::-1]}
+    with pytest.raises(ValueError, match=f"{name} and y are pandas objects"):
+        fit(**given)
+
+
+@pytest.mark.parametrize("sign", ["nan", "NA", "-1", " ", 9, 999])
+def test_signs_for_not_reviewed_are_refused(rows, sign):
+    text = isinstance(sign, str)
+    names = np.array(["no", "yes"] if text else [0, 1], dtype=object)
+    known = ~np.isnan(rows["y_true"])
+    y_true = np.full(N, sign, dtype=object)
+    y_true[known] = names[rows["y_true"][known].astype(int)]
+    given = {**rows, "y": names[rows["y"]], "y_true": y_true}
+    if not text:
+        given |= {"y": rows["y"], "y_true": y_true.astype(int)}
+    with pytest.raises(ValueError, match="mark rows that were not reviewed with NaN or None"):
+        fit(**given)
+
+
+def test_the_text_nan_is_no_observed_label(rows):
+    y = np.where(np.arange(N) == 5, "nan", np.where(rows["y"], "yes", "no"))
+    with pytest.raises(ValueError, match="y holds the text 'nan'"):
+        fit(X=rows["X"], y=y)
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ([f"{v:.3f}" for v in np.linspace(0, 1, N)], "is different in every row"),
+        ([f"{v / 7:.3f}" for v in np.arange(N) % 200], r"use X\['own'\] = pandas.to_numeric"),
+        ([f"p{i}" for i in range(N)], "is different in every row, like an identifier; drop it"),
+    ],
+)
+def test_text_that_is_none_gets_advice_that_helps(rows, column, told):
+    X = pd.DataFrame(rows["X"], columns=list("abcd")).assign(own=column)
+    with pytest.raises(ValueError, match=told):
+        fit(X=X, y=rows["y"], y_true=rows["y_true"])
+
+
+def test_two_columns_of_one_name_are_refused(rows):
+    X = pd.DataFrame(rows["X"], columns=list("abca"))
+    X.iloc[0, 0] = np.nan
+    with pytest.raises(ValueError, match="X has several columns called 'a'"):
+        fit(X=X, y=rows["y"], y_true=rows["y_true"])
+
+
+def test_groups_that_are_intervals_can_be_saved(rows, tmp_path):
+    groups = pd.qcut(rows["X"][:, 0], 3)
+    clf = fit(**{**rows, "groups": groups})
+    clf.save(tmp_path / "m")
+    model = load_model(tmp_path / "m")
+    assert model.groups.tolist() == [str(name) for name in clf.groups_.tolist()]
+    assert list(model.noise_rates) == model.groups.tolist()
+    assert len(repr(model)) < 400
+    with pytest.raises(ValueError, match=r"--overwrite \(overwrite=True in Python\)"):
+        clf.save(tmp_path / "m")
+    with pytest.raises(ValueError, match="trusted must be a list of names of types, got True"):
+        load_model(tmp_path / "m", trusted=True)
+
+
+def test_a_threshold_that_was_chosen_with_groups_asks_for_them():
+    rng = np.random.default_rng(1)
+    X, sex = rng.normal(size=(900, 3)), np.where(rng.random(900) < 0.5, "f", "m")
+    true = (X[:, 0] + 0.3 * rng.normal(size=900) > 0).astype(float)
+    y = np.where((true == 1) & (sex == "f") & (rng.random(900) < 0.6), 0, true).astype(int)
+    known = np.where(rng.random(900) < 0.4, true, np.nan)
+    given = {"y_true": known, "groups": sex}
+    clf = fit("observed_linear", X=X, y=y, **given)
+    assert clf.recalibration_ is not None
+    weight = np.where(true == 1, 2.0, 1.0)
+    clf.choose_threshold("flagged", 0.3, X, y, **given, sample_weight=weight, cv=2)
+    with pytest.warns(NoGroupsWarning, match="pass groups= to get the rates that were chosen"):
+        clf.predict(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf.predict(X, groups=sex)
+        clf.choose_threshold("flagged", 0.3, X, y, y_true=known, cv=2).predict(X)
+    with pytest.raises(ValueError, match="there is no target 'sensitivity'"):
+        clf.choose_threshold("sensitivity", 0.9, X, y, y_true=known)
+
+
+@pytest.mark.parametrize("method", [LINEAR, "standard"])
+def test_a_selective_review_does_not_lower_noise_rates(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    true = (X[:, 0] > 0).astype(float)
+    y = np.where((true == 1) & (rng.random(1500) < 0.3), 0, true).astype(int)
+    known = np.where(rng.random(1500) < np.where(y == 1, 0.5, 0.06), true, np.nan)
+    looked = ~np.isnan(known)
+    settings = {"n_configs": 1, "max_epochs": 2, "hidden": 4}
+    with pytest.warns(SelectiveReviewWarning, match="depends on its observed label, or on how"):
+        clf = fit(method, settings, X=X, y=y, y_true=known)
+    rate, told = (y != true).mean(), (y != true)[looked].mean()
+    assert abs(clf.noise_rates_["all"] - rate) < abs(told - rate) / 3
+
+
+def test_people_with_many_rows_are_drawn_once():
+    rng = np.random.default_rng(3)
+    person = np.repeat(np.arange(100), 30)
+    X = rng.normal(size=(100, 3))[person] + 0.1 * rng.normal(size=(3000, 3))
+    true = (X[:, 0] > 0).astype(float)
+    y = np.where(rng.random(3000) < 0.1, 1 - true, true).astype(int)
+    drawn = rng.permutation(100)[:14]
+    known = np.where(np.isin(person, drawn), true, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SelectiveReviewWarning)
+        fit(LINEAR, X=X, y=y, y_true=known, units=person)
+
+
+def test_messages_about_units_speak_of_units(rows):
+    units = np.where(np.arange(N) == 3, None, np.arange(N).astype(object))
+    with pytest.raises(ValueError, match=r"units is missing in 1 of 400 .* a unit of its own"):
+        fit(**rows, units=units)
+    with pytest.raises(ValueError, match="units has 399 entries"):
+        fit(**rows, units=np.arange(N - 1))
+
+
+def test_many_groups_that_nobody_reviewed_are_told_at_once(rows):
+    groups = (np.arange(N) % 15).astype(str)
+    y_true = np.where(groups < "11", rows["y_true"], np.nan)
+    with pytest.warns(UnreviewedGroupWarning) as told:
+        fit(**{**rows, "groups": groups, "y_true": y_true})
+    texts = [str(one.message) for one in told if one.category is UnreviewedGroupWarning]
+    assert len(texts) == 1
+    assert "have no reviewed row" in texts[0]
+    assert "more have" in texts[0]
+
+
+def test_what_cannot_read_sparse_rows_is_named(rows):
+    sparse = scipy.sparse.csr_matrix(rows["X"])
+    clf = fit(Blend(("observed", "both"), network=None), **{**rows, "X": sparse})
+    assert "X is sparse, which trees cannot read" in clf.candidates_.left_out
+    with pytest.raises(ValueError, match=r"X is sparse, which trees cannot read; pass X\.toarray"):
+        fit("trees", **{**rows, "X": sparse})
+
+
+def test_a_classifier_of_ones_own_is_one_more_learner_of_a_blend_that_names_some(rows):
+    forest = {"estimator": RandomForestClassifier(3)}
+    both = fit(Blend(("both",), ("linear",), None), forest, **rows).candidates_[:-1]
+    assert [row.learner for row in both] == ["linear", "RandomForestClassifier"]
+    only = fit("both", forest, **rows).candidates_[:-1]
+    assert [row.learner for row in only] == ["RandomForestClassifier"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"space": [1]}, "space must map hyperparameters to distributions"),
+        ({"n_configs": 1.5}, "n_configs must be a whole number of at least 1, got 1.5"),
+        ({"max_epochs": None}, "max_epochs must be a whole number"),
+        ({"backbone": RandomForestClassifier()}, "backbone must be a network"),
+        ({"device": "cuda"}, "torch finds no GPU here; use device='cpu'"),
+        ({"method": JointAlignment}, r"got the class JointAlignment; pass JointAlignment\(\)"),
+        ({"method": "joint", "space": {"learning_rate": [1e-3]}}, "learning_rate"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused_at_once(rows, settings, told, monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match=told):
+        fit(settings.pop("method", LINEAR), settings, **rows)
+
+
+def test_probabilities_as_truth_can_be_scored_and_given_a_threshold(rows):
+    known = ~np.isnan(rows["y_true"])
+    soft = np.full((N, 2), np.nan)
+    soft[known] = np.where(rows["y_true"][known, None] == [0, 1], 0.95, 0.05)
+    given = {**rows, "y_true": soft}
+    clf = fit(**given)
+    hard = reviewed_scorer()(clf, rows["X"], y_true=rows["y_true"])
+    assert reviewed_scorer()(clf, rows["X"].tolist(), y_true=soft) == hard
+    clf.choose_threshold("tpr", 0.8, rows["X"], rows["y"], y_true=soft, cv=2)
+    assert clf.thresholds_ is not None
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_many_classes_and_few_reviewed_rows_that_are_all_right_do_not_make_it_sure_of_itself():
+    digits = load_digits()
+    rng = np.random.default_rng(2)
+    order = rng.permutation(len(digits.target))
+    X, true = digits.data[order], digits.target[order]
+    y = np.where(rng.random(len(true)) < 0.06, (true + 1) % 10, true)
+    known = np.full(len(true), np.nan)
+    some = np.flatnonzero(y[:700] == true[:700])[:20]
+    known[some] = true[some]
+    clf = fit(Blend(("observed", "both", "recalibrated"), network=None),
+              X=X[:700], y=y[:700], y_true=known[:700])  # fmt: skip
+    said = clf.predict_proba(X[700:])
+    alone = min(log_loss(true[700:], fit(name, X=X[:700], y=y[:700]).predict_proba(X[700:]))
+                for name in ("observed_linear", "observed_trees"))  # fmt: skip
+    assert log_loss(true[700:], said) < alone + 0.02
