@@ -119,7 +119,7 @@ def test_groups_that_are_intervals_can_be_saved(rows, tmp_path):
     assert model.groups.tolist() == [str(name) for name in clf.groups_.tolist()]
     assert list(model.noise_rates) == model.groups.tolist()
     assert len(repr(model)) < 400
-    with pytest.raises(ValueError, match=r"--overwrite \(overwrite=True in Python\)"):
+    with pytest.raises(ValueError, match="name another folder, or pass overwrite=True"):
         clf.save(tmp_path / "m")
     with pytest.raises(ValueError, match="trusted must be a list of names of types, got True"):
         load_model(tmp_path / "m", trusted=True)

@@ -70,6 +70,7 @@ def test_unknown_levels_are_told_and_a_missing_column_is_refused(model):
         predict_table(model, frame.assign(told=2))
 
 
+@pytest.mark.filterwarnings("ignore::alignset.labels.FewReviewedWarning")
 def test_a_model_of_a_matrix_predicts_too():
     frame = pd.DataFrame(np.eye(4), columns=list("abcd"))
     clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0, n_jobs=1)

@@ -253,8 +253,7 @@ def test_output_is_refused_before_it_hurts(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("precious")
     for place, said in (
-        (path, f"{path} exists; name another file, or pass --overwrite (overwrite=True in "
-         "Python)."),
+        (path, f"{path} exists; name another file, or pass --overwrite."),
         (tmp_path / "t.xpt", f"{tmp_path / 't.xpt'} cannot be written; write .csv, .tsv, "
          ".xlsx, .parquet or .feather."),
         (tmp_path / "no" / "t.csv", f"there is no folder {tmp_path / 'no'} to write t.csv to."),

@@ -382,7 +382,7 @@ class NoisyLabelClassifier(
     def save(self, path: Any, *, overwrite: bool = False) -> None:
         """Write a model folder that ``alignset.load_model`` reads; nothing in it is pickled."""
         check_is_fitted(self)
-        save_model(as_model(self), path, overwrite=overwrite)
+        save_model(as_model(self), path, overwrite=overwrite, option="overwrite=True")
 
     def __sklearn_tags__(self) -> Tags:
         """Declare that sparse rows and gaps are accepted."""

@@ -105,7 +105,7 @@ class DecidingMixin:
         found = choose_threshold(
             target, value, score, hit["y"], hit["y_true"], groups=groups, per_group=per_group,
             review_probability=_known(review_probability, labels), sample_weight=sample_weight,
-            random_state=random_state,
+            units=units, random_state=random_state,
         )  # fmt: skip
         self.thresholds_, self._by_group = replace(found, of_class=k), groups is not None
         return self

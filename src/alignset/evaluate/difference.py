@@ -9,7 +9,9 @@ row i adds
 
 to N (theta_hat - theta), where e_h is the mean of e in the stratum of row i (rows of equal review
 probability; 0 where probabilities differ from row to row). So V = sum T_i^2 / N^2 counts the draw
-of the rows from their population as well as the draw of the reviewed ones from the rows.
+of the rows from their population as well as the draw of the reviewed ones from the rows. Rows of
+one unit (a person) were drawn together: their T_i are added up before they are squared, and what is
+expected under the soft labels is raised by as much as that raises V.
 
 Few labels are wrong, so few e are large, and a variance made of three of them is no variance.
 V is therefore averaged with its expectation under the soft labels, sum_i E_q[T_i^2] / N^2, which
@@ -66,6 +68,8 @@ class ReviewedSample:
         Calibrated probability of each class, never 0; only the width of intervals uses it.
     stratum : int array of shape (n,)
         Rows drawn at random from a known number of rows; -1 if each row was drawn by itself.
+    unit : int array of shape (n,), optional
+        Whom each row belongs to; None if each row is a unit.
     """
 
     true: Codes
@@ -75,6 +79,16 @@ class ReviewedSample:
     soft: Floats
     belief: Floats
     stratum: Codes
+    unit: Codes | None = None
+
+    def by_unit(self, steps: Floats) -> Floats:
+        """Return the sums over the rows of each unit of what rows add, (n,) or (n, C)."""
+        if self.unit is None:
+            return steps
+        _, code = np.unique(self.unit, return_inverse=True)
+        found = np.zeros((int(code.max(initial=-1)) + 1, *steps.shape[1:]))
+        np.add.at(found, code.reshape(-1), steps)
+        return found
 
     @cached_property
     def weight(self) -> Floats:
@@ -261,14 +275,18 @@ def moments(
     second = np.einsum("ij,ij->i", chance, square)
     events = count_events(second, float(np.vdot(chance, square**2)))
     part = prior_share(float(step @ step), float(second.sum()), events)
+    whole = sample.by_unit(step)
+    together = max(float(whole @ whole) / float(step @ step), 1.0) if step.any() else 1.0
     third, believed = step**3, np.einsum("ij,ij,ij->i", chance, square, states)
     if finite:  # of being drawn with probability 1 / w, the third moment
         third, believed = _drawn_third(sample, third), _drawn_third(sample, believed)
     surprise = np.einsum("ij,ij->i", sample.belief[rows], (psi_true[rows] - base[rows, None]) ** 2)
+    spread = np.zeros(len(step))
+    spread[rows] = surprise * (sample.size * sample.weight)[rows] ** 2
     return Moments(
-        (1 - part) * float(step @ step) + part * float(second.sum()),
-        (1 - part) * float(third.sum()) + part * float(believed.sum()),
-        _degrees(surprise * (sample.size * sample.weight)[rows] ** 2),
+        together * ((1 - part) * float(step @ step) + part * float(second.sum())),
+        together**1.5 * ((1 - part) * float(third.sum()) + part * float(believed.sum())),
+        _degrees(sample.by_unit(spread)),
     )
 
 

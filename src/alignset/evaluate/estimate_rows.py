@@ -41,6 +41,8 @@ class EstimateRows:
         Which rows each group has.
     finest : tuple
         Names of the cells that share no row: the groups, or their intersections.
+    unit : int array of shape (n,), optional
+        Whom each row belongs to.
     imputed : tuple of EstimateRows
         The same rows with other sets of true labels, if these are not certain.
     """
@@ -54,6 +56,7 @@ class EstimateRows:
     belief: Floats
     cells: dict[Any, Mask]
     finest: tuple[Any, ...]
+    unit: Codes | None = None
     imputed: tuple[EstimateRows, ...] = ()
     _samples: dict[bytes, ReviewedSample] = field(default_factory=dict, init=False, repr=False)
 
@@ -80,6 +83,7 @@ class EstimateRows:
             soft=self.soft[member],
             belief=_wider(self.belief[member], observed, reviewed),
             stratum=stratum,
+            unit=None if self.unit is None else self.unit[member],
         )
 
 
@@ -127,6 +131,7 @@ def check_rows(
     sample_weight: Weights,
     given_soft: ArrayLike | None,
     rng: np.random.Generator,
+    units: ArrayLike | None = None,
 ) -> EstimateRows:
     """Check and encode everything, and make the soft labels."""
     n = len(np.asarray(y, dtype=object))
@@ -134,14 +139,12 @@ def check_rows(
     _same_length("y_true", np.asarray(known, dtype=object), n)
     tables = [_check_score(score, n) for score in scores]
     n_classes = tables[0].shape[1]
-    estimand = check_metric(metric, n_classes)
-    needs = "probability" if estimand is None else estimand.needs
-    if needs == "probability" or metric == "net_benefit":
-        _check_probability(metric, tables)
     observed, true = _classes(y, known, n_classes)
-    size, cuts = _sizes(sample_weight, n), (needs == "threshold", threshold, flagged)
+    needs_cut = _check_kind(metric, tables) == "threshold"
+    size, cuts = _sizes(sample_weight, n), (needs_cut, threshold, flagged)
     codes, cells, finest = _cells(groups, n)
-    own = _own_soft(tables, observed, true, codes, _features(X, tables[1:], n), rng)
+    unit = _check_units(units, n)
+    own = _own_soft(tables, observed, true, codes, _features(X, tables[1:], n), unit, rng)
     rows = EstimateRows(
         scored=tuple(_flagged(metric, table, observed, size, *cuts) for table in tables),
         true=true,
@@ -152,8 +155,26 @@ def check_rows(
         belief=own,
         cells=cells,
         finest=finest,
+        unit=unit,
     )
     return rows if draws is None else rows.with_draws(_usable(metric, draws))
+
+
+def _check_kind(metric: str, tables: list[Floats]) -> str:
+    """Return what the metric needs of a score; refuse scores that are no probabilities if that."""
+    estimand = check_metric(metric, tables[0].shape[1])
+    needs = "probability" if estimand is None else estimand.needs
+    if needs == "probability" or metric == "net_benefit":
+        _check_probability(metric, tables)
+    return needs
+
+
+def _check_units(units: ArrayLike | None, n: int) -> Codes | None:
+    """Return the code of each row's unit; None if no unit has two rows."""
+    if units is None:
+        return None
+    names, codes = encode_groups(units, n, name="units")
+    return None if len(names) == n else codes
 
 
 def _sizes(sample_weight: Weights, n: int) -> Floats:
@@ -201,6 +222,7 @@ def _own_soft(
     true: Codes,
     groups: tuple[Codes, ...],
     features: Floats | None,
+    unit: Codes | None,
     rng: np.random.Generator,
 ) -> Floats:
     """Cross-fit soft labels (n, K); with a single reviewed row there is nothing to learn."""
@@ -209,8 +231,9 @@ def _own_soft(
         return np.full((n, n_classes), 1 / n_classes)
     score = tables[0] if n_classes > 2 else tables[0][:, 1]
     return soft_labels(
-        score, observed, true, true >= 0, n_classes=n_classes, groups=groups, X=features, rng=rng
-    )
+        score, observed, true, true >= 0, n_classes=n_classes, groups=groups, X=features,
+        unit=unit, rng=rng,
+    )  # fmt: skip
 
 
 def _same_length(name: str, values: NDArray[Any], n: int) -> None:

@@ -36,6 +36,7 @@ def estimate(
     flagged: float | None = None,
     X: Any = None,
     sample_weight: Weights = None,
+    units: ArrayLike | None = None,
     soft_labels: ArrayLike | None = None,
     power: float | None = None,
     finite: bool = False,
@@ -76,6 +77,8 @@ def estimate(
         Numbers that help to tell which labels are wrong.
     sample_weight : array-like of shape (n,), optional
         How many rows each counts as.
+    units : array-like of shape (n,), optional
+        Whom each row belongs to. Rows of one person are alike, and intervals allow for it.
     soft_labels : array-like of shape (n,) or (n, K), optional
         Probability of the true class, from a model that saw none of these true labels; by
         default, cross-fitted here.
@@ -116,7 +119,7 @@ def estimate(
     rows = check_rows(
         metric, [y_score], y, y_true, groups=groups, review_probability=review_probability,
         threshold=threshold, flagged=flagged, X=X, sample_weight=sample_weight,
-        given_soft=soft_labels, rng=rng,
+        given_soft=soft_labels, rng=rng, units=units,
     )  # fmt: skip
     if metric in EVEN:
         return estimate_even([metric], rows, rng, level=level, finite=finite, power=power)[0]
@@ -137,6 +140,7 @@ def estimate_difference(
     flagged: float | None = None,
     X: Any = None,
     sample_weight: Weights = None,
+    units: ArrayLike | None = None,
     soft_labels: ArrayLike | None = None,
     power: float | None = None,
     finite: bool = False,
@@ -173,7 +177,7 @@ def estimate_difference(
     rows = check_rows(
         metric, scores, y, y_true, groups=groups, review_probability=review_probability,
         threshold=threshold, flagged=flagged, X=X, sample_weight=sample_weight,
-        given_soft=soft_labels, rng=rng,
+        given_soft=soft_labels, rng=rng, units=units,
     )  # fmt: skip
     if y_score_b is not None:
         if between is not None:

@@ -141,10 +141,13 @@ def _draw(
         chance, state = believed_steps(sample, rate.psi_true, base, finite=finite)
         states.append(state)
     every = np.concatenate([*steps, beside], axis=1)
-    cov = every.T @ every
+    whole, alone = sample.by_unit(every), float(np.vdot(every, every))
+    cov = whole.T @ whole
+    together = max(float(np.trace(cov)) / alone, 1.0) if alone > 0 else 1.0
     width = cov.shape[0] - beside.shape[1]
     believed = np.concatenate(states, axis=2)
     expected = np.tensordot(believed * chance[:, :, None], believed, axes=((0, 1), (0, 1)))
+    expected *= together
     square = (believed**2).sum(2)
     events = count_events((chance * square).sum(1), float(np.vdot(chance, square**2)))
     seen_size, size = float(np.trace(cov[:width, :width])), float(np.trace(expected))

@@ -37,6 +37,7 @@ def soft_labels(
     n_classes: int,
     groups: tuple[Codes, ...] = (),
     X: Floats | None = None,
+    unit: Codes | None = None,
     rng: np.random.Generator,
 ) -> Floats:
     """Return the cross-fitted probability of every true class for every row, (n, K).
@@ -52,10 +53,16 @@ def soft_labels(
         Group codes, one array for each group column.
     X : float array of shape (n, d), optional
         Features; their first few principal columns are used.
+    unit : int array of shape (n,), optional
+        Whom each row belongs to; a person is in one fold.
     rng : Generator
         Deals the folds.
     """
     fold = deal_folds(reviewed, observed, rng)
+    if unit is not None:  # the fold of a reviewed row, if there is one
+        order = np.argsort(~reviewed, kind="stable")
+        _, first, back = np.unique(unit[order], return_index=True, return_inverse=True)
+        fold[order] = fold[order[first]][back.reshape(-1)]
     found = [
         _cross_fit(one.design, one.spread, one.hit, reviewed, fold)
         for one in _regressions(score, observed, true, reviewed, n_classes, groups, X)

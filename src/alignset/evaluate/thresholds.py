@@ -109,6 +109,7 @@ def choose_threshold(
     per_group: bool = False,
     review_probability: ArrayLike | None = None,
     sample_weight: Weights = None,
+    units: ArrayLike | None = None,
     level: float = 0.95,
     random_state: int | np.random.Generator | None = None,
 ) -> ThresholdChoice:
@@ -123,7 +124,7 @@ def choose_threshold(
         FPR, of groups may be; TPR - FPR is then made as large as possible. net_benefit: the
         probability at which flagging and not flagging are equally good, which sets the price of a
         false alarm.
-    y_score, y, y_true, review_probability, sample_weight, random_state
+    y_score, y, y_true, review_probability, sample_weight, units, random_state
         As for :func:`alignset.evaluate.estimate`. The score must not come from a model that was
         fitted to these rows.
     groups : array-like of shape (n,) or (n, m), optional
@@ -161,6 +162,7 @@ def choose_threshold(
     rows = check_rows(
         "tpr", [y_score], y, y_true, groups=groups, review_probability=review_probability,
         threshold=0.5, flagged=None, X=None, sample_weight=sample_weight, given_soft=None, rng=rng,
+        units=units,
     )  # fmt: skip
     score = rows.scored[0].score[:, 1]
     if target == "net_benefit" and not (score.min() >= 0 and score.max() <= 1):

@@ -278,10 +278,11 @@ def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, F
         )  # fmt: skip
         weights, held[out] = fit_weights(said[:, out], judged, prior, seed=seed)
     blend = held[at]
+    shares, unit = rows.shares[at], None if rows.unit is None else rows.unit[at]
     table = [
-        standing(name, v, each, y, weight, rows.shares[at])
+        standing(name, v, each, y, weight, shares, unit)
         for name, v, each in zip(done.names, weights.v.tolist(), odds, strict=True)
     ]
-    table.append(standing(("blend", "all"), 1.0, blend, y, weight, rows.shares[at]))
+    table.append(standing(("blend", "all"), 1.0, blend, y, weight, shares, unit))
     confidence = confidence_model(blend, rows.y_seen[at], y, weight, seed=seed)
     return Blended(done.models, weights, confidence, tuple(table)), held

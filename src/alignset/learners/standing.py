@@ -31,22 +31,24 @@ def standing(
     y: Ints,
     weight: Floats,
     share: Floats | float = 1.0,
+    unit: Ints | None = None,
 ) -> CandidateScore:
     """Return how held-out log-odds (n, K) did; ``share`` is the part of a row that each is."""
     loss = total_log_loss(odds, y, weight) / weight.sum()
-    area, error = auroc_with_error(to_probability(odds), y, weight, share)
+    area, error = auroc_with_error(to_probability(odds), y, weight, share, unit)
     low, high = np.clip([area - 1.96 * error, area + 1.96 * error], 0.0, 1.0).tolist()
     return CandidateScore(*name, v, float(loss), area, low, high)
 
 
 def auroc_with_error(
-    p: Floats, y: Ints, weight: Floats, share: Floats | float = 1.0
+    p: Floats, y: Ints, weight: Floats, share: Floats | float = 1.0, unit: Ints | None = None
 ) -> tuple[float, float]:
     """Return the AUROC, the mean over classes against the rest, and its standard error.
 
     By its influence function, which is DeLong's (1988). NaN if fewer than two classes occur. Of a
     row of uncertain class, which is one copy per class with ``share`` q_k of its weight w, the
-    square that is expected is the sum of q_k (w influence_k)^2.
+    square that is expected is the sum of q_k (w influence_k)^2. What the rows of a ``unit`` add is
+    added up before it is squared (Obuchowski 1997).
     """
     K = p.shape[1]
     classes = [1] if K == 2 else np.unique(y).tolist()
@@ -57,4 +59,7 @@ def auroc_with_error(
     influence = np.zeros(len(y))
     for k, one in zip(classes, found, strict=True):
         influence += np.where(y == k, one.psi[:, 1], one.psi[:, 0]) / len(found)
-    return area, float(np.sqrt(((weight * influence) ** 2 / share).sum()) / weight.sum())
+    square = ((weight * influence) ** 2 / share).sum()
+    if unit is not None:
+        square = max(square, (np.bincount(unit, weight * influence) ** 2).sum())
+    return area, float(np.sqrt(square) / weight.sum())

@@ -82,7 +82,19 @@ class HeldOutRows:
 
     @property
     def design(self) -> dict[str, Any]:
-        """Probability of review and size of each row, as the estimator takes them."""
+        """Probability of review, size and person of each row, as the estimator takes them."""
+        return {**self._design(), **({} if self.unit is None else {"units": self.unit})}
+
+    @property
+    def unit(self) -> Codes | None:
+        """Whom each row belongs to; None if nobody has two rows."""
+        kept, rest = self.kept, self.kept.unreviewed
+        if kept.unit is None:
+            return None
+        parts = [] if rest is None or rest.unit is None else [rest.unit]
+        return np.concatenate([kept.unit, *parts])
+
+    def _design(self) -> dict[str, Any]:
         kept, rest = self.kept, self.kept.unreviewed
         if not (kept.by_design or is_selective(kept)):
             return {}

@@ -18,7 +18,7 @@ reviewed rows then count as drawn at random.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,12 +47,14 @@ class Unreviewed:
     observed: Codes  # (m,)
     scores: Mapping[str, Floats]  # method -> (m, K)
     size: float  # how many rows of the table each stands for; 1 if all are kept
+    unit: Codes | None = None  # (m,), numbers of people, if some have several rows
 
     def to_data(self) -> dict[str, Any]:
         """Return plain data that JSON can hold, without what the first class has to be."""
         scores = {name: np.round(s[:, 1:], DIGITS).tolist() for name, s in self.scores.items()}
         known = {"group": self.group.tolist(), "observed": self.observed.tolist()}
-        return {**known, "scores": scores, "size": self.size}
+        unit = {} if self.unit is None else {"unit": self.unit.tolist()}
+        return {**known, "scores": scores, "size": self.size, **unit}
 
     @classmethod
     def from_data(cls, data: Any, n_classes: int) -> Unreviewed:
@@ -63,7 +65,7 @@ class Unreviewed:
             first = np.clip(1 - rest.sum(1, keepdims=True), 0, 1)
             scores[str(name)] = np.concatenate([np.round(first, DIGITS), rest], axis=1)
         group, observed = (np.array(data[k], dtype=np.int64) for k in ("group", "observed"))
-        return cls(group, observed, scores, float(data["size"]))
+        return cls(group, observed, scores, float(data["size"]), _codes(data, "unit"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,7 @@ class Evaluation:
     by_design: bool  # whether selection probabilities were known
     unreviewed: Unreviewed | None = None  # an older folder has none
     draws: Codes | None = None  # (M, n), sets of true labels, if reviewers err
+    unit: Codes | None = None  # (n,), numbers of people, if some have several rows
 
     def __len__(self) -> int:
         return len(self.true)
@@ -107,6 +110,8 @@ class Evaluation:
         rest = None if self.unreviewed is None else self.unreviewed.to_data()
         scores = {k: v.tolist() for k, v in self.scores.items()}
         known = {**vars(self), "scores": scores, "unreviewed": rest}
+        if self.unit is None:
+            del known["unit"]
         return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in known.items()}
 
     @classmethod
@@ -125,12 +130,17 @@ class Evaluation:
                 str(data["asked"]),
                 bool(data["by_design"]),
                 None if rest is None else Unreviewed.from_data(rest, k),
-                None if data.get("draws") is None else np.array(data["draws"], dtype=np.int64),
+                _codes(data, "draws"),
+                _codes(data, "unit"),
             )
         except (KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ValueError(f"the evaluation is not what alignset writes ({error!r})") from None
         _check(found)
         return found
+
+
+def _codes(data: Any, name: str) -> Codes | None:
+    return None if data.get(name) is None else np.array(data[name], dtype=np.int64)
 
 
 def _check(found: Evaluation) -> None:
@@ -147,6 +157,11 @@ def _check(found: Evaluation) -> None:
     values = [np.isfinite(found.weight) & (found.weight > 0)]
     values += [(score >= 0) & (score <= 1) for score in found.scores.values()]
     rest = found.unreviewed
+    for part in (found, rest):
+        if part is not None and part.unit is not None:
+            if part.unit.shape != part.observed.shape:
+                raise ValueError("the evaluation's columns do not match each other")
+            codes.append((part.unit, 1 << 53))
     if rest is not None:
         m = len(rest.group)
         same = [score.shape == (m, k) for score in rest.scores.values()]
@@ -191,28 +206,40 @@ def keep_evaluation(
     order, said = _in_order(
         np.flatnonzero(targets.reviewed & here), scores, [labels.y_true, labels.y_seen, group]
     )
+    others, rest = _keep_others(targets, scores, here, group, seed)
+    unit, of_others = _number_people(targets.unit, order, rest)
     return Evaluation(
         tuple(map(str, labels.classes.tolist())), tuple(map(str, kept)), group[order],
         labels.y_seen[order], labels.y_true[order], targets.weight[order], said, asked,
-        targets.by_design, _keep_others(targets, scores, here, group, seed),
-        None if targets.draws is None else targets.draws[:MOST_DRAWS, order],
+        targets.by_design, None if others is None else replace(others, unit=of_others),
+        None if targets.draws is None else targets.draws[:MOST_DRAWS, order], unit,
     )  # fmt: skip
+
+
+def _number_people(unit: Codes, rows: Codes, others: Codes) -> tuple[Codes | None, Codes | None]:
+    """Return numbers of people, in the order in which rows are kept; None if nobody has two."""
+    found = unit[np.concatenate([rows, others])]
+    _, first, code = np.unique(found, return_index=True, return_inverse=True)
+    if len(first) == len(found):
+        return None, None
+    number = np.argsort(np.argsort(first))[code.reshape(-1)].astype(np.int64)
+    return number[: len(rows)], number[len(rows) :]
 
 
 def _keep_others(
     targets: Targets, scores: Mapping[str, Floats], here: Any, group: Codes, seed: int
-) -> Unreviewed | None:
-    """Keep rows that nobody reviewed and every model held out, or some of them."""
+) -> tuple[Unreviewed | None, Codes]:
+    """Keep rows that nobody reviewed and every model held out, or some; and say which."""
     scored = np.all([~np.isnan(score).any(axis=1) for score in scores.values()], axis=0)
     rest = np.flatnonzero(~targets.reviewed & here)
     rows = rest[scored[rest]]
     if not len(rows):
-        return None
+        return None, rows
     if len(rows) > MOST_KEPT:
         rows = np.sort(np.random.default_rng((seed, 41)).permutation(rows)[:MOST_KEPT])
     seen = targets.labels.y_seen
     order, said = _in_order(rows, scores, [seen, group])
-    return Unreviewed(group[order], seen[order], said, len(rest) / len(order))
+    return Unreviewed(group[order], seen[order], said, len(rest) / len(order)), order
 
 
 def _in_order(

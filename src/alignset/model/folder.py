@@ -115,13 +115,19 @@ def load_model(folder: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -
     return model
 
 
-def save_model(model: Model, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def save_model(
+    model: Model,
+    folder: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    option: str = "--overwrite",
+) -> None:
     """Write a model folder, whole or not at all; only a model folder is ever overwritten.
 
     The model's ``manifest`` may hold more than what is written for every model.
     """
     place = Path(folder)
-    check_folder(place, overwrite=overwrite)
+    check_folder(place, overwrite=overwrite, option=option)
     about, arrays = model.predictor.to_data()
     contents = {
         **model.predictor.files(),
@@ -173,7 +179,7 @@ def _plain_name(name: Any) -> Any:
     return name if isinstance(name, str | int | float | bool) else str(name)
 
 
-def check_folder(folder: Path, *, overwrite: bool) -> None:
+def check_folder(folder: Path, *, overwrite: bool, option: str = "--overwrite") -> None:
     """Refuse a folder that a model cannot be written to, before any work is done."""
     if not folder.absolute().parent.is_dir():
         raise ValueError(f"there is no folder {folder.absolute().parent} to write {folder} to.")
@@ -181,9 +187,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     if not folder.exists() and not folder.is_symlink():
         return
     if not overwrite:
-        raise ValueError(
-            f"{folder} exists; name another folder, or pass --overwrite (overwrite=True in Python)."
-        )
+        raise ValueError(f"{folder} exists; name another folder, or pass {option}.")
     own = _own_files(folder)
     if folder.is_symlink() or not folder.is_dir() or (not own and any(folder.iterdir())):
         raise ValueError(

@@ -175,9 +175,7 @@ def check_output(path: Path, *, overwrite: bool = False) -> None:
 def check_new_file(path: Path, *, overwrite: bool = False) -> None:
     """Refuse a file that exists, unless ``overwrite`` is set, or whose folder does not exist."""
     if path.exists() and not overwrite:
-        raise ValueError(
-            f"{path} exists; name another file, or pass --overwrite (overwrite=True in Python)."
-        )
+        raise ValueError(f"{path} exists; name another file, or pass --overwrite.")
     if not path.parent.is_dir():
         raise ValueError(f"there is no folder {path.parent} to write {path.name} to.")
 
