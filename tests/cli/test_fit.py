@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import run, train_quickly
+from sklearn.metrics import roc_auc_score
 
 from alignset import load_model
 from alignset.fitting.plain import PLAIN
@@ -311,3 +312,29 @@ def test_any_name_of_a_column_can_be_exported_or_is_refused(tmp_path, capsys, na
     refused = {"probability", "alignset:v1"} & set(names)
     assert code == len(refused)
     assert ("has a name that the ONNX graph needs for itself" in err) == bool(refused)
+
+
+def test_rows_of_a_person_are_held_out_together_and_have_ids_of_their_own(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(60), 5)
+    mark = rng.normal(size=(60, 3))[person]  # tells people apart, and says nothing else
+    true = rng.integers(0, 2, 60)[person]
+    frame = pd.DataFrame(mark, columns=list("abc")).assign(
+        patient=[f"P{i:04d}" for i in person],
+        visit=[f"V{i:05d}" for i in range(300)],
+        observed=np.where(rng.random(300) < 0.1, 1 - true, true),
+        truth=np.where(rng.random(300) < 0.5, true, np.nan),
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    told = ["--label", "observed", "--truth", "truth", "--id", "visit", "--method", "both_trees"]
+    asked = ["fit", tmp_path / "t.csv", *told, "--out", tmp_path / "m"]
+    assert run(capsys, *asked, "--person", "patient")[0] == 0
+    model = load_model(tmp_path / "m")
+    assert (model.columns.id, model.columns.person) == ("visit", "patient")
+    kept = model.evaluation
+    assert len(np.unique(kept.unit)) < len(kept)
+    area = roc_auc_score(kept.true, kept.scores[kept.asked][:, 1])
+    assert 0.2 < area < 0.8  # with visits as people, trees know every patient again
+    place = tmp_path / "p.csv"
+    assert run(capsys, "predict", tmp_path / "m", tmp_path / "t.csv", "-o", place)[0] == 0
+    assert pd.read_csv(place)["visit"].is_unique

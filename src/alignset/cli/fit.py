@@ -80,7 +80,10 @@ MOST_TOLD = 10
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("n_jobs", "--jobs", type=click.IntRange(1), help="CPU cores to use; by default all.")
-@click.option("--id", metavar="COLUMN", help="Person a row belongs to; never a feature.")
+@click.option("--id", metavar="COLUMN",
+              help="Identifies a row, or, without --person, whom it belongs to.")  # fmt: skip
+@click.option("--person", metavar="COLUMN",
+              help="Whom a row belongs to: a person's rows are held out together.")  # fmt: skip
 @answers_option
 @click.option("--probability", metavar="COLUMN", help="Probability of selection for review.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Column not to use.")
@@ -152,7 +155,7 @@ def _read(
     named = options["groups"]
     frame = reading.read(
         table,
-        ids=[options["id"], *options["codes"]],
+        ids=[options["id"], options["person"], *options["codes"]],
         label=options["label"],
         truth=options["truth"],
         groups=named,

@@ -148,7 +148,7 @@ def save_model(
         "network": about,
         "classes": _labels_to_data(model.classes),
         "groups": [_plain_name(name) for name in model.groups.tolist()],
-        "columns": asdict(model.columns),
+        "columns": {k: v for k, v in asdict(model.columns).items() if k != "person" or v},
         **_after(model.thresholds, model.recalibration),
         "files": {
             name: {"sha256": _hash(content), "bytes": len(content)}

@@ -48,6 +48,12 @@ class Columns:
     groups: tuple[str, ...] = ()  # several are intersected; also features, unless ignored
     id: str | None = None  # identifies a row; never a feature
     probability: str | None = None  # of a row's selection for review; never a feature
+    person: str | None = None  # whom a row belongs to, if id does not say it; never a feature
+
+    @property
+    def unit(self) -> str | None:
+        """The column whose values are held out together."""
+        return self.person or self.id
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ def choose_columns(
     truth: str | None = None,
     groups: Sequence[str] = (),
     id: str | None = None,
+    person: str | None = None,
     probability: str | None = None,
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -78,7 +85,7 @@ def choose_columns(
     Parameters
     ----------
     frame : DataFrame
-    label, truth, groups, id, probability
+    label, truth, groups, id, person, probability
         As in :class:`Columns`.
     ignore : sequence of str
         Columns not to use.
@@ -104,6 +111,7 @@ def choose_columns(
     if sheet and probability is None:
         probability = "probability"
     parts = [(label, "label"), (truth, "truth"), (id, "id"), (probability, "probability")]
+    parts += [(person, "person")]
     parts += [(name, "group") for name in groups]
     _check_parts(frame, parts, (*ignore, *categorical, *codes, *allow_leak))
     taken = {name for name, part in parts if part != "group"} | {*ignore, *sheet}
@@ -124,7 +132,7 @@ def choose_columns(
     notes += _settle_text(frame, kinds, text)
     if not kinds:
         raise ValueError(f"no column is left to learn from: {' '.join(notes) or 'all have roles'}")
-    columns = Columns(label, tuple(kinds), truth, tuple(groups), id, probability)
+    columns = Columns(label, tuple(kinds), truth, tuple(groups), id, probability, person)
     return Choice(columns, kinds, tuple(notes))
 
 
@@ -156,7 +164,8 @@ def _settle_text(frame: pd.DataFrame, kinds: dict[str, Holds], choice: str) -> l
             f"text has too many values to learn from, in {told}: the {MAX_LEVELS} most "
             f"frequent do not cover half of the rows. Pass --ignore {names[0]} or --text drop to "
             "leave it out, --text hash to use its words, --text levels to keep only the most "
-            f"frequent values, or --code {names[0]} if it holds codes."
+            f"frequent values, --code {names[0]} if it holds codes, or --person {names[0]} if it "
+            "says whom a row belongs to."
         )
     if choice == "drop":
         for name in names:

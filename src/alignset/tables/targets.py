@@ -189,8 +189,8 @@ def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
             f"{MAX_GROUPS}; group values into ranges or leave out a group column."
         )
     unit = np.arange(len(frame))
-    if columns.id is not None:
-        unit = pd.factorize(frame[columns.id].astype("object"), use_na_sentinel=False)[0]
+    if columns.unit is not None:
+        unit = pd.factorize(frame[columns.unit].astype("object"), use_na_sentinel=False)[0]
     return Targets(labels, names, group, unit.astype(np.int64), _chance(frame, columns, labels))
 
 
