@@ -256,3 +256,29 @@ def test_many_classes_and_few_reviewed_rows_that_are_all_right_do_not_make_it_su
     alone = min(log_loss(true[700:], fit(name, X=X[:700], y=y[:700]).predict_proba(X[700:]))
                 for name in ("observed_linear", "observed_trees"))  # fmt: skip
     assert log_loss(true[700:], said) < alone + 0.02
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("method", [LINEAR, "standard"])
+def test_a_review_of_positives_alone_recalibrates_nothing(method):
+    rng = np.random.default_rng(5)
+    X, sex = rng.normal(size=(900, 3)), np.where(rng.random(900) < 0.5, "f", "m")
+    true = (X[:, 0] + 0.5 * rng.normal(size=900) > 0).astype(float)
+    y = np.where((sex == "f") & (rng.random(900) < 0.4), 1, true).astype(int)
+    known = np.where((y == 1) & (rng.random(900) < 0.6), true, np.nan)
+    settings = {"n_configs": 1, "max_epochs": 20, "hidden": 8}
+    clf = fit(method, settings, X=X, y=y, y_true=known, groups=sex)
+    assert clf.recalibration_ is None
+
+
+def test_classes_with_few_reviewed_rows_are_told_at_once():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = rng.integers(0, 4, 300)
+    known = np.where(np.arange(300) < 12, y, np.nan)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        fit(LINEAR, X=X, y=y, y_true=known)
+    texts = [str(one.message) for one in told]
+    assert sum("turned out to be" in text for text in texts) == 1
+    assert not any("group 'all'" in text for text in texts)

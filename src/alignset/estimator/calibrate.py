@@ -18,9 +18,11 @@ def calibrate_blend(
 ) -> GroupCalibration | None:
     """Use what the blend said of held-out rows, if asked without those of a fold.
 
-    Rows taken as right by assumption do not count.
+    Where some kinds of labels were never looked at, reviewed rows say nothing of the others.
     """
     rows, review, n_groups = fitted.review.rows, fitted.review, sizes[1]
+    if review.selective and review.anchors.any():
+        return None
     known = rows.reviewed & ~review.anchors
     at = np.flatnonzero(known if without is None else known & (fitted.fold != without))
     weight = (rows.weights * review.weight)[at]
@@ -38,8 +40,11 @@ def calibrate_ensemble(
     held = [(fold, one.validation) for fold, one in enumerate(problems) if len(one.validation)]
     if not held or not all(part.reviewed.all() for _, part in held):
         return None
-    p = np.concatenate([ensemble.probability(part.X, fold) for fold, part in held])
     parts = [part for _, part in held]
+    looked = np.concatenate([part.y_seen for part in parts])
+    if not np.isin(problems[0].train.y_seen, looked).all():  # a label that nobody looked at
+        return None
+    p = np.concatenate([ensemble.probability(part.X, fold) for fold, part in held])
     y_seen, y, group, weight, share = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("y_seen", "y_true", "group", "weights", "shares")

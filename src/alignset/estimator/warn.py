@@ -83,9 +83,10 @@ def warn_of_gaps(rows: Part, classes: Sequence[Any], groups: Sequence[Any]) -> N
         )
     cells = [(g, k) for g, k in unseen_cells(rows) if g not in unseen]
     if cells:
-        named = [f"group {groups[g]!r} observed as {classes[k]!r}" for g, k in cells]
+        of = ["" if len(groups) == 1 else f"of group {groups[g]!r} " for g, _ in cells]
+        named = [f"{g}observed as {classes[k]!r}" for g, (_, k) in zip(of, cells, strict=True)]
         _warn(
-            f"no row of {first_few(named, MOST_NAMED, ' or of ')} was reviewed; the data cannot "
+            f"no row {first_few(named, MOST_NAMED, ' or ')} was reviewed; the data cannot "
             "show how often that label is wrong there, and no weight makes up for it. Review some "
             "of these rows.",
             UnseenCellWarning,
@@ -110,14 +111,20 @@ def warn_of_review(review: Review, classes: Sequence[Any], *, weighted: bool = T
         _warn(_say_selective(review, classes, weighted), SelectiveReviewWarning)
     counts = np.bincount(rows.y_true[looked], rows.shares[looked], len(classes))
     few = (counts < FEW) & np.isin(np.arange(len(classes)), rows.y_seen)
-    for k in np.flatnonzero(few).tolist():
-        rows_are = "row" if round(counts[k]) == 1 else "rows"
-        found = f"only {counts[k]:.0f} reviewed {rows_are}" if counts[k] else "no reviewed row"
+    if few.any():
+        told = [_say_few(counts[k], classes[k]) for k in np.flatnonzero(few).tolist()]
+        whose, it = ("that class", "it") if len(told) == 1 else ("these classes", "them")
         _warn(
-            f"{found} turned out to be {classes[k]!r}; the review says little about that class, "
-            "and the model leans on observed labels for it. Review more rows that may be of it.",
+            f"{', '.join(told)}; the review says little about {whose}, and the model leans on "
+            f"observed labels for {it}. Review more rows that may be of {it}.",
             FewReviewedWarning,
         )
+
+
+def _say_few(count: float, name: Any) -> str:
+    rows = "row" if round(count) == 1 else "rows"
+    found = f"only {count:.0f} reviewed {rows}" if count else "no reviewed row"
+    return f"{found} turned out to be {name!r}"
 
 
 def _say_selective(review: Review, classes: Sequence[Any], weighted: bool) -> str:
