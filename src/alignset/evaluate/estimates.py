@@ -247,7 +247,9 @@ def estimate_within(
     if reviewed == 0:
         return Estimate.unknown(title, name, int(member.sum()), 0, level, "no row was reviewed")
     found = _difference(metric, rows, member, finite=finite, power=power)
-    return _report(title, metric, name, rows, member, found, level, paired=len(rows.scored) == 2)
+    return make_estimate(
+        title, metric, name, rows, member, found, level, paired=len(rows.scored) == 2
+    )
 
 
 def estimate_with_groups(
@@ -262,7 +264,7 @@ def estimate_with_groups(
     return every.with_groups(dict(zip(rows.cells, parts, strict=True)))
 
 
-def _report(
+def make_estimate(
     title: str,
     metric: str,
     name: Any,
@@ -350,4 +352,4 @@ def estimate_between(
         in_b.alone - in_a.alone,
         in_b.moments_alone - in_a.moments_alone,
     )
-    return _report(title, metric, "all", rows, either, found, level, paired=True)
+    return make_estimate(title, metric, "all", rows, either, found, level, paired=True)

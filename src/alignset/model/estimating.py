@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from alignset.evaluate import Estimate, estimate, estimate_difference
-from alignset.evaluate.estimate_rows import EVEN
+from alignset.evaluate.estimate_rows import EVEN, EstimateRows, check_rows
 from alignset.evaluate.imputed import TruthDraws
+from alignset.evaluate.paired import estimate_apart
 from alignset.labels import UNREVIEWED, Codes
 from alignset.model.evaluation import Evaluation
 from alignset.tables.targets import Floats
@@ -130,26 +131,42 @@ class HeldOutRows:
         cells: NDArray[Any] | None = None,
         threshold: float | None = None,
         finite: bool = False,
+        level: float = 0.95,
         random_state: int = 0,
     ) -> Estimate:
         """Estimate a metric of a model, or what it is more than that of the model ``against``.
 
         With ``of_class``, of that class against the rest. ``groups``: also within each group;
-        ``cells`` are groups to use instead. ``finite``: for the rows of the table alone.
+        ``cells`` are groups to use instead. ``finite``: for the rows of the table alone. A
+        difference is that of the two models' own estimates, overall; of AUEOC, one by itself.
         """
         y, one = self.observed, self._one(of_class)
         true = self.true if metric in EVEN or self.kept.draws is None else self.draws
         if of_class is not None:
             y, true = (y == of_class).astype(np.int64), against_class(true, of_class)
         options = {**self.design, "threshold": threshold, "finite": finite}
-        options["random_state"] = random_state
+        options |= {"level": level, "random_state": random_state}
         if groups or cells is not None:
             options["groups"] = self.names if cells is None else cells
         score = one(self.score(name))
         if against is None:
             return estimate(metric, score, y, true, **options)
         other = one(self.score(against))
-        return estimate_difference(metric, other, y, true, y_score_b=score, **options)
+        if metric in EVEN:
+            return estimate_difference(metric, other, y, true, y_score_b=score, **options)
+        pair = (self._rows(metric, each, y, true, threshold, random_state)
+                for each in (other, score))  # fmt: skip
+        return estimate_apart(metric, *pair, level=level)
+
+    def _rows(
+        self, metric: str, score: Floats, y: Codes, true: Any, threshold: float | None, seed: int
+    ) -> EstimateRows:
+        """Return the rows with the soft labels that an estimate of this score has."""
+        options = {"review_probability": None, "sample_weight": None, **self.design}
+        return check_rows(
+            metric, [score], y, true, groups=None, threshold=threshold, flagged=None, X=None,
+            given_soft=None, rng=np.random.default_rng(seed), **options,
+        )  # fmt: skip
 
     def _one(self, of_class: int | None) -> Any:
         """Return what turns (n, K) into the scores that a metric takes."""
