@@ -12,6 +12,7 @@ from alignset.evaluate.result import Estimate
 from alignset.fitting.advice import ModelEvidence, advise, gather_evidence, read_advice
 from alignset.fitting.judge import ModelScore
 from alignset.fitting.plain import PLAIN
+from alignset.fitting.rivals import Rival, find_rivals
 from alignset.review.verdict import Reason
 from alignset.tables.files import plain
 
@@ -36,8 +37,8 @@ def test_a_good_model_is_to_be_used_for_everything():
     assert found.level == "use"
     assert found.conclusion == (
         "Use it to rank rows by their chance of 'ill', to give probabilities and to find wrong "
-        "labels, because it is better than chance, right on average, and no model compared is "
-        "clearly better."
+        "labels, because it is better than chance, its probabilities are less than 5 percentage "
+        "points off on average, and no model compared is clearly better."
     )
     assert found.evidence.startswith(
         "On 300 reviewed rows that it was not trained on, worth 400 with the observed labels of "
@@ -71,6 +72,106 @@ def test_what_speaks_against_a_model_is_weighed_and_named(change, level, levels,
     heads = {"use": "Use it to", "care": "Use it with care", "no": "Do not use it"}
     assert found.conclusion.startswith(heads[level])
     assert found.conclusion.count(".") == 1 + found.conclusion.count("0.") + said.count("8.0")
+
+
+@pytest.mark.parametrize(
+    ("gap", "said", "told"),
+    [
+        (about(-0.034, 0.03), "less than 5 percentage points off", "3.4 percentage points too low"),
+        (about(0.08, 0.09), "not clearly off", "8.0 percentage points too high, which may be"),
+    ],
+)
+def test_what_is_said_of_the_mean_of_probabilities_agrees_with_the_evidence(gap, said, told):
+    found = advise(good(gap=gap))
+    assert found.level == "use"
+    assert f"its probabilities are {said} on average" in found.conclusion
+    assert told in found.evidence
+    assert "right on average" not in found.conclusion
+
+
+OWN = {"log_loss": 0.585, "auroc": 0.664, "aueoc": 0.9, "found": 0.017}
+
+
+def rival(measure, name="reviewed_trees", **theirs):
+    return Rival(measure, name, OWN, {**OWN, **theirs})
+
+
+@pytest.mark.parametrize(
+    ("rivals", "said"),
+    [
+        (
+            [rival("found", found=0.233)],
+            "At a probability of 0.5 it finds 0.017 of the rows that are 'ill' and Trees on "
+            "reviewed labels 0.233; what is found depends on the threshold, so choose a threshold "
+            "with `alignset threshold MODEL --target tpr=0.8`.",
+        ),
+        (
+            [rival("aueoc", aueoc=0.97, log_loss=0.6)],
+            "Trees on reviewed labels is clearly more even between groups (AUEOC 0.970 against "
+            "0.900; log loss 0.600 against 0.585, AUROC 0.664 against 0.664): fit it with --method "
+            "reviewed_trees if that matters more.",
+        ),
+        (
+            [rival("log_loss", log_loss=0.582)],
+            "Trees on reviewed labels is slightly ahead (log loss 0.582 against 0.585), by less "
+            "than 0.005: no reason to change.",
+        ),
+        (
+            [rival("auroc", auroc=0.68, log_loss=0.7)],
+            "Trees on reviewed labels is ahead (AUROC 0.680 against 0.664).",
+        ),
+    ],
+)
+def test_what_another_model_does_better_is_a_sentence_of_its_own_and_no_verdict(rivals, said):
+    found, plain_ = advise(good(rivals=tuple(rivals))), advise(good())
+    assert (found.level, found.purposes) == (plain_.level, plain_.purposes)
+    assert found.conclusion.endswith(f". {said}")
+
+
+def test_a_model_of_many_classes_has_no_threshold_to_choose():
+    found = advise(good(rivals=(rival("found", found=0.2),), n_classes=3))
+    assert "alignset threshold" not in found.conclusion
+    assert "with a lower threshold" in found.conclusion
+
+
+def test_the_model_to_use_instead_is_not_called_slightly_ahead_as_well():
+    found = advise(good(rivals=(rival("log_loss", log_loss=0.5),), recommended="reviewed_trees"))
+    assert "is ahead" not in found.conclusion
+
+
+def test_rivals_are_measured_on_the_held_out_rows():
+    """One model ranks as the other, but gives probabilities that hardly ever reach one half."""
+    base = kept(n=600)
+    good_, rare = base.scores["alignment"][:, 1], np.arange(600) % 3 == 0
+    true = np.where(rare, base.true, 0)
+    low = 0.49 * good_
+    scores = {"alignment": np.stack([1 - low, low], 1), "standard": base.scores["alignment"]}
+    made = replace(base, true=true, observed=true, scores=scores)
+    options = {"threshold": 0.5, "n_boot": 40, "random_state": 0}
+    found = {one.measure: one for one in find_rivals(made, **options)}
+    assert found["found"].name == "standard"
+    assert found["found"].own["found"] == 0.0
+    other = find_rivals(replace(made, asked="standard"), **options)
+    assert "found" not in {one.measure for one in other}
+    told = gather_evidence(made, "alignment", n_boot=40)
+    assert "found" in {one.measure for one in told.rivals}
+    decided = gather_evidence(made, "alignment", n_boot=40, decided=True)
+    assert "found" not in {one.measure for one in decided.rivals}
+
+
+def test_a_model_that_is_clearly_more_even_is_found():
+    base = kept(n=1200, noise=(0.1, 0.1))
+    fair = base.scores["alignment"]
+    tilt = np.where(base.group[:, None] == 1, fair ** [3.0, 0.3], fair ** [0.3, 3.0])
+    uneven = tilt / tilt.sum(1, keepdims=True)
+    made = replace(base, scores={"alignment": uneven, "standard": fair})
+    found = {one.measure: one for one in find_rivals(
+        made, threshold=0.5, n_boot=40, random_state=0
+    )}  # fmt: skip
+    assert found["aueoc"].name == "standard"
+    alone = replace(made, groups=("all",), group=np.zeros_like(made.group))
+    told = find_rivals(alone, threshold=0.5, n_boot=40, random_state=0)
+    assert "aueoc" not in {one.measure for one in told}
 
 
 def test_a_group_that_is_ranked_worse_is_named():
@@ -152,7 +253,7 @@ def test_auto_fits_a_plain_model_where_that_is_recommended(monkeypatch):
     frame = table()
     chosen, asked = (fit(frame, method=name, settings=QUICK) for name in ("auto", "both_linear"))
     assert chosen.model.manifest["method"] == chosen.model.evaluation.asked == "both_linear"
-    assert chosen.comparison.sentence.startswith("Keep Linear on both labels: on 90 held-out")
+    assert chosen.comparison.sentence.startswith("Keep Linear on both labels: the 90 held-out")
     assert "does better on the same rows" not in chosen.advice.conclusion + chosen.advice.caveat
     # what was judged is what is kept: plain models are held out without recalibration
     assert chosen.model.recalibration is None

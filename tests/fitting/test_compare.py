@@ -1,5 +1,7 @@
 """Which model is recommended, by what, and in which words."""
 
+import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +10,9 @@ from fitting.kept import kept
 from fitting.test_fit import QUICK, chosen, fit, table
 from sklearn.metrics import log_loss, recall_score, roc_auc_score
 
-from alignset.fitting.compare import compare
+from alignset.fitting.compare import choose, compare, standings
 from alignset.fitting.held_out import Settings
-from alignset.fitting.judge import Judge
+from alignset.fitting.judge import Judge, ModelScore
 from alignset.fitting.plain import PLAIN
 from alignset.fitting.tipping import tipping
 from alignset.model.evaluation import Evaluation, keep_evaluation, small_groups
@@ -55,7 +57,8 @@ def test_a_plain_model_that_is_clearly_better_is_recommended():
         "Use Linear on observed labels instead (--method observed_linear): on 400 held-out "
         "reviewed rows Blend is behind it in log loss ("
     )
-    assert " and in AUROC (difference -" in found.sentence
+    assert " and in AUROC (0." in found.sentence
+    assert ", difference -0." in found.sentence
 
 
 def test_of_several_better_models_the_one_with_the_best_log_loss_is_recommended():
@@ -70,18 +73,147 @@ def test_a_method_that_wins_is_kept_and_the_best_opponent_is_named():
         "Keep Blend: on 400 held-out reviewed rows it is ahead of Linear on reviewed labels, the "
         "plain model with the best log loss, in log loss ("
     )
-    assert ") and in AUROC (difference +" in found.sentence
+    assert ") and in AUROC (0." in found.sentence
+    assert ", difference +0." in found.sentence
 
 
 def test_where_nothing_is_decided_the_method_is_kept_and_the_sentence_says_level():
-    found = told(made(about(0.8), about(0.8), about(-0.5)))
+    found = told(made(about(0.8), about(0.8), about(-0.5), n=4000))
     assert found.recommended == "blend"
     difference = found.differences["observed_linear"]["log_loss"]
     assert difference.low < 0 < difference.high
-    assert "Keep Blend: on 400 held-out reviewed rows it is level with Linear on" in found.sentence
-    assert f"difference {difference.estimate:+.3f}, 95 % interval {difference.low:+.3f} to " in (
-        found.sentence
+    assert "Keep Blend: on 4000 held-out reviewed rows it is level with Linear on" in found.sentence
+    assert f", interval {difference.low:+.3f} to {difference.high:+.3f}) and in" in found.sentence
+
+
+def test_rows_that_cannot_tell_do_not_make_two_models_level():
+    found = told(made(about(0.8), about(0.6), n=30))
+    wide = found.differences["observed_linear"]
+    assert wide["log_loss"].low < -0.05
+    assert wide["auroc"].high > 0.05
+    assert "level with" not in found.sentence
+    assert found.sentence.startswith(
+        "Keep Blend: the 30 held-out reviewed rows cannot tell whether it is better than Linear on "
+        "observed labels, the plain model with the best log loss, in log loss ("
     )
+    assert "More reviewed rows would tell." in found.sentence
+
+
+def gap(estimate, half, measure="auroc"):
+    """Differences of the base from another model in one measure; in the other there is none."""
+    none, one = ModelScore(0.0, -0.01, 0.01, 9.0), ModelScore(estimate, 0, 0, 9.0)
+    one = replace(one, low=estimate - half, high=estimate + half)
+    return {"log_loss": none, "auroc": none} | {measure: one}
+
+
+@pytest.mark.parametrize(
+    ("measure", "estimate", "half", "place", "chosen"),
+    [
+        ("log_loss", 0.003, 0.002, "slightly behind", "base"),
+        ("log_loss", 0.006, 0.002, "behind", "other"),
+        ("log_loss", -0.003, 0.002, "slightly ahead of", "base"),
+        ("auroc", -0.004, 0.001, "slightly behind", "base"),
+        ("auroc", -0.02, 0.01, "behind", "other"),
+        ("auroc", -0.02, 0.03, "level with", "base"),
+        ("auroc", -0.02, 0.04, "not known against", "base"),
+        ("auroc", math.nan, 0.1, "not known against", "base"),
+    ],
+)
+def test_a_trifle_beyond_chance_does_not_change_the_model(measure, estimate, half, place, chosen):
+    found = gap(estimate, half, measure)
+    assert standings(found)[measure] == place
+    assert choose("base", {"other": found}, {"base": 1.0, "other": 0.9}) == chosen
+
+
+def test_a_model_that_is_slightly_ahead_is_named_with_what_it_is_ahead_by():
+    """Probabilities a little closer to the truth in every row: beyond chance, and a trifle."""
+    base = made(about(1.5))
+    p = base.scores["blend"]
+    better = p + 0.003 * (base.true[:, None] == [0, 1]) - 0.003 * (base.true[:, None] != [0, 1])
+    scores = {"blend": p, "both_linear": np.clip(better, 0, 1)}
+    found = told(replace(base, scores=scores))
+    assert found.differences["both_linear"]["log_loss"].low > 0
+    assert found.recommended == "blend"
+    assert "it is slightly behind Linear on both labels" in found.sentence
+
+
+def test_the_more_models_are_compared_the_wider_the_intervals_of_differences():
+    odds = [about(0.8), *[about(0.75)] * 6]
+    every = told(made(*odds))
+    assert len(every.differences) == 6
+    assert every.level == pytest.approx(1 - 0.05 / 6)
+    assert "Intervals are 95 % for all 6 comparisons together." in every.sentence
+    two = {name: made(*odds).scores[name] for name in ("blend", "observed_linear")}
+    alone = told(replace(made(*odds), scores=two))
+    assert alone.level == pytest.approx(0.95)
+    assert "together" not in alone.sentence
+    for measure, found in every.differences["observed_linear"].items():
+        narrow = alone.differences["observed_linear"][measure]
+        assert found.estimate == pytest.approx(narrow.estimate)
+        widths = [one.high - one.low for one in (found, narrow)]
+        assert 1.2 < widths[0] / widths[1] < 1.6, measure
+
+
+def displaced(n_tables=100, n=150):
+    """How often one of six models that are as good as the base is recommended instead."""
+    rng, count = np.random.default_rng(7), 0
+    for _ in range(n_tables):
+        true, shared, scores = rng.integers(0, 2, n), rng.normal(size=n), {}
+        for name in ["blend", *PLAIN]:
+            odds = 0.8 + shared + rng.normal(size=n)
+            p = 1 / (1 + np.exp(-odds * (2 * true - 1)))
+            scores[name] = np.stack([1 - p, p], axis=1)
+        group, weight = np.zeros(n, dtype=np.int64), np.ones(n)
+        kept = Evaluation(
+            ("no", "yes"), ("all",), group, true, true, weight, scores, "blend", False
+        )
+        judge = Judge(kept, 20, 0)
+        found = {name: judge.differences(name, ["log_loss", "auroc"]) for name in judge.others}
+        count += choose("blend", found, judge.losses) != "blend"
+    return count
+
+
+def test_six_models_that_are_as_good_rarely_displace_the_base(monkeypatch):
+    corrected = displaced()
+    assert corrected <= 5
+    monkeypatch.setattr(Judge, "level", 0.95)
+    assert displaced() > 2 * corrected
+
+
+def test_the_model_named_is_the_best_by_log_loss_of_those_clearly_ahead_and_it_is_said_why():
+    """The third model has the best log loss, but wanders so much that nobody can tell."""
+    base = made(about(0.6, 0.3), about(0.8, 0.3))
+    rng = np.random.default_rng(3)
+    sign = 2 * base.true - 1
+    odds = np.where(rng.random(400) < 0.1, -3.0, 2.2) + 0.5 * rng.normal(size=400)
+    p = 1 / (1 + np.exp(-odds * sign))
+    scores = {**base.scores, "observed_trees": np.stack([1 - p, p], axis=1)}
+    found = told(replace(base, scores=scores))
+    loss = {name: score["log_loss"].estimate for name, score in found.scores.items()}
+    assert min(loss, key=loss.get) == "observed_trees"
+    assert found.differences["observed_trees"]["log_loss"].low < 0
+    assert found.recommended == "observed_linear"
+    assert found.sentence.endswith(
+        "Trees on observed labels has the best log loss of the plain models, 0.362, but is not "
+        "clearly ahead of Blend."
+    )
+
+
+def test_a_difference_in_the_sentence_is_that_of_the_two_numbers_beside_it():
+    numbers = re.compile(r"\((\d\.\d{3}) against (\d\.\d{3}), difference ([+-]\d\.\d{3}),")
+    frame = table(n=600, reviewed=150)
+    for seed in (0, 1):
+        settings = replace(QUICK, seed=seed)
+        found = fit(frame, method="observed_linear", settings=settings).comparison
+        told_ = numbers.findall(found.sentence)
+        assert len(told_) == 2
+        for own, theirs, apart in told_:
+            assert float(own) - float(theirs) == pytest.approx(float(apart), abs=1e-9)
+        base = found.scores[found.base]
+        for name, differences in found.differences.items():
+            for measure in ("log_loss", "auroc", "found"):
+                apart = base[measure].estimate - found.scores[name][measure].estimate
+                assert differences[measure].estimate == pytest.approx(apart, abs=1e-9)
 
 
 @pytest.mark.parametrize("asked", ["blend", "observed_linear", "reviewed_linear", "both_linear"])

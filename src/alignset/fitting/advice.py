@@ -2,14 +2,18 @@
 
 One set of rules, for the last lines of ``alignset fit`` and the first of the report:
 
-* to rank rows: not if another model beats it, nor if its order cannot be told from chance; with
-  care if that holds within a group, or a group's order is clearly worse than that of all rows
+* to rank rows: not if another model beats it (see ``alignset.fitting.compare``), nor if its order
+  cannot be told from chance; with care if that holds within a group, or a group's order is clearly
+  worse than that of all rows
 * for its probabilities: not if another model beats it, nor if they are clearly ``OFF`` on average;
   with care if they are within a group
 * to find wrong labels: not if its doubt cannot tell wrong labels from right ones; with care if
   another model beats it, or hardly any reviewed label is wrong
 
 and everything with care if few rows are reviewed, groups were left out, or review was selective.
+
+Other models that do something better, though not so that this one is not to be used, are named in
+sentences of their own (``alignset.fitting.rivals``).
 """
 
 from __future__ import annotations
@@ -24,8 +28,10 @@ import numpy as np
 from alignset.estimator.names import title_of
 from alignset.evaluate import bootstrap
 from alignset.evaluate.result import Estimate
+from alignset.fitting.compare import DECIDING
 from alignset.fitting.holdout import AT_RANDOM
 from alignset.fitting.judge import ModelScore
+from alignset.fitting.rivals import Rival, find_rivals, tell_rivals
 from alignset.model.decisions import rarest
 from alignset.model.estimating import HeldOutRows, is_selective
 from alignset.model.evaluation import Evaluation
@@ -65,7 +71,10 @@ class Purpose:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do with a model: a conclusion, the evidence and a caveat, each one sentence."""
+    """What to do with a model: a conclusion, the evidence for it, and a caveat.
+
+    The conclusion is one sentence, and one for each thing that another model does better.
+    """
 
     level: AdviceLevel
     conclusion: str
@@ -93,6 +102,8 @@ class ModelEvidence:
     recommended: str
     left_out: tuple[str, ...]
     selective: bool
+    rivals: tuple[Rival, ...] = ()
+    threshold: float = 0.5  # from which a row counts as found
 
 
 def gather_evidence(
@@ -100,10 +111,16 @@ def gather_evidence(
     recommended: str,
     left_out: Sequence[Any] = (),
     *,
+    threshold: float = 0.5,
+    decided: bool = False,
     n_boot: int = 300,
     random_state: int = 0,
 ) -> ModelEvidence:
-    """Measure what the advice depends on, for the model ``kept.asked``."""
+    """Measure what the advice depends on, for the model ``kept.asked``.
+
+    ``threshold`` is that of the comparison; if the folder has one of its own (``decided``), what is
+    found at that of the comparison is of no interest.
+    """
     rows, several, of = HeldOutRows(kept), len(kept.groups) > 1, rarest(kept)
     auroc = measure_auroc(kept, random_state=random_state)
     gap = rows.estimate(
@@ -118,10 +135,12 @@ def gather_evidence(
             metrics=["auroc"], n_boot=n_boot, random_state=random_state,
         )["auroc"]  # fmt: skip
         doubt = ModelScore(one.estimate, one.low, one.high, float(len(kept)))
+    rivals = find_rivals(kept, threshold=threshold, n_boot=n_boot, random_state=random_state)
     return ModelEvidence(
         len(kept), kept.classes[of], len(kept.classes), auroc, gap, doubt, int(wrong.sum()),
         kept.asked, recommended, tuple(map(str, left_out)),
         not kept.by_design and is_selective(kept),
+        tuple(one for one in rivals if not (decided and one.measure == "found")), threshold,
     )  # fmt: skip
 
 
@@ -165,8 +184,32 @@ def advise(
         level = "no"
     elif levels == {"use"}:
         level = "use"
-    conclusion, said = _conclude(level, purposes)
+    conclusion, said = _conclude(level, purposes, _fine(found))
+    conclusion = " ".join([conclusion, *_told_rivals(found)])
     return Advice(level, conclusion, _evidence(found), _caveat(purposes, said, held_out), purposes)
+
+
+def _told_rivals(found: ModelEvidence) -> Iterator[str]:
+    """Say what others do better; the model to use instead has been named already."""
+    rivals = found.rivals
+    if found.recommended != found.asked:
+        rivals = tuple(one for one in rivals if one.measure not in DECIDING)
+    return tell_rivals(
+        rivals, sought=found.positive, threshold=found.threshold, two_classes=found.n_classes == 2
+    )
+
+
+def _fine(found: ModelEvidence) -> str:
+    """Say why there is nothing against a model."""
+    off = "not clearly off"
+    if abs(found.gap.estimate) < OFF:
+        off = f"less than {100 * OFF:g} percentage points off"
+    rivalled = any(one.measure in DECIDING for one in found.rivals)
+    better = "better by enough to change" if rivalled else "clearly better"
+    return (
+        f"it is better than chance, its probabilities are {off} on average, and no model compared "
+        f"is {better}"
+    )
 
 
 def _common(found: ModelEvidence, review: Sequence[Reason]) -> Iterator[str]:
@@ -249,7 +292,7 @@ def _auroc(one: Estimate) -> str:
     return f"AUROC {one.estimate:.2f}, {one.low:.2f} to {one.high:.2f}"
 
 
-def _conclude(level: AdviceLevel, purposes: Sequence[Purpose]) -> tuple[str, str]:
+def _conclude(level: AdviceLevel, purposes: Sequence[Purpose], fine: str) -> tuple[str, str]:
     """Return the conclusion, and the reason that it gives."""
     of: dict[AdviceLevel, list[str]] = {one: [] for one in ORDER}
     for purpose in purposes:
@@ -267,7 +310,6 @@ def _conclude(level: AdviceLevel, purposes: Sequence[Purpose]) -> tuple[str, str
         parts += [f"with care {_listed(of['care'])}"] if of["care"] else []
         parts += [f"not {_listed(of['no'], 'or')}"] if of["no"] else []
         told = f"{HEADS[level]}: {'; '.join(parts)}"
-    fine = "it is better than chance, right on average, and no model compared is clearly better"
     return f"{told}, because {why or fine}.", why
 
 

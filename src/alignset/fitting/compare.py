@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from alignset.estimator.names import title_of
 from alignset.fitting.held_out import Settings
-from alignset.fitting.judge import BLEND, Judge, ModelScore
+from alignset.fitting.judge import BLEND, LEVEL, Judge, ModelScore
 from alignset.model.evaluation import Evaluation
 from alignset.tables.files import in_thousands
 from alignset.tables.targets import Targets
@@ -21,6 +21,12 @@ MIN_REVIEWED = 20
 
 DECIDING = {"log_loss": "log loss", "auroc": "AUROC"}
 """The measures that decide: are the probabilities right, and is the order?"""
+
+MARGIN = 0.005
+"""Difference in log loss or AUROC below which a model is only slightly behind another."""
+
+WIDE = 0.05
+"""How far the interval of a difference may reach for two models to be called level."""
 
 AUTO = "auto"
 """Asks for whatever is recommended."""
@@ -36,8 +42,9 @@ class Comparison:
     ``n_others`` more, they are ``worth`` that many (for the AUROC of the model in the folder).
 
     The base, which is the blend or, if that was not compared, the method asked for, is recommended
-    unless another model beats it beyond the interval of their difference, in log loss or in AUROC,
-    and is not beaten by it in the other. Which model the folder holds does not matter.
+    unless another model beats it beyond the interval of their difference and by ``MARGIN`` or more,
+    in log loss or in AUROC, and is not beaten by it so in the other. Of several that do, the one
+    with the best log loss is named. Which model the folder holds does not matter.
     """
 
     scores: Mapping[str, Mapping[str, ModelScore]]  # model -> log_loss, auroc, aueoc, found
@@ -52,6 +59,8 @@ class Comparison:
     n_others: int = 0  # rows nobody reviewed that made it more precise
     worth: float = math.nan
     base: str = ""  # the model that differences are taken from
+    level: float = LEVEL  # coverage of the interval of one difference
+    by_design: bool = False  # whether rows are weighted by their probability of being reviewed
 
 
 def can_compare(targets: Targets, folds: int) -> str | None:
@@ -90,20 +99,21 @@ def compare(
     recommended = choose(judge.base, differences, judge.losses)
     asked = recommended if auto else kept.asked
     scores = {name: judge.scores(name) for name in kept.scores}
-    worth = scores[asked]["auroc"].worth
     return Comparison(
         scores,
         differences,
         asked,
         recommended,
-        tell(judge, differences, recommended, asked, worth),
+        _Telling(judge, scores, differences, asked).sentence(recommended),
         len(kept),
         tuple(groups_left_out),
         kept.classes[judge.sought],
         settings.threshold,
         0 if kept.unreviewed is None else len(kept.unreviewed.group),
-        worth,
+        scores[asked]["auroc"].worth,
         judge.base,
+        judge.level,
+        bool(kept.by_design),
     )
 
 
@@ -119,64 +129,120 @@ def choose(
     return min(beating, key=lambda name: losses[name], default=base)
 
 
+UNKNOWN = "not known against"
+"""Where the base stands if the rows cannot tell it."""
+
+
 def standings(difference: Mapping[str, ModelScore]) -> dict[str, str]:
     """Say, for each measure that decides, where the base stands.
+
+    Ahead or behind is what leaves zero out of its interval, only slightly if by less than
+    ``MARGIN``. Two models are level if their interval reaches no further than ``WIDE``; beyond
+    that nobody can tell.
 
     Examples
     --------
     >>> worse = ModelScore(0.02, 0.01, 0.03, worth=100.0)
     >>> standings({"log_loss": worse, "auroc": worse})
     {'log_loss': 'behind', 'auroc': 'ahead of'}
+    >>> standings({"log_loss": ModelScore(0.002, 0.001, 0.003, 100.0),
+    ...            "auroc": ModelScore(0.02, -0.1, 0.14, 100.0)})
+    {'log_loss': 'slightly behind', 'auroc': 'not known against'}
     """
-    found = {}
-    for measure in DECIDING:
-        interval = difference[measure]
-        low, high = interval.low, interval.high
-        if measure == "log_loss":  # where less is better
-            low, high = -high, -low
-        found[measure] = "ahead of" if low > 0 else "behind" if high < 0 else "level with"
-    return found
+    return {measure: _standing(measure, difference[measure]) for measure in DECIDING}
 
 
-def tell(
-    judge: Judge,
-    differences: Mapping[str, Mapping[str, ModelScore]],
-    recommended: str,
-    asked: str,
-    worth: float = math.nan,
-) -> str:
-    """Say which model to use and why; ``asked`` is the one in the folder."""
-    where = f"on {len(judge.kept)} held-out reviewed rows"
-    if judge.kept.unreviewed is not None and math.isfinite(worth):
-        where += f", worth {in_thousands(worth)},"
-    base = title_of(judge.base)
-    if not differences:
-        return f"Keep {base}: there is no plain model to compare it with {where}."
-    best = min(differences, key=lambda name: judge.losses[name])
-    if recommended == judge.base:
-        # a model that beats it in one measure and loses in the other must not go unmentioned
-        beaten = [name for name, d in differences.items() if "behind" in standings(d).values()]
-        other = min(beaten or [best], key=lambda name: judge.losses[name])
-        which = ", the plain model with the best log loss," if other == best else ""
-        start, whom = f"{_use(recommended, asked)}: {where} it", title_of(other) + which
-    else:
-        other, whom = recommended, "it"
-        start = f"{_use(recommended, asked)}: {where} {base}"
-    place, difference = standings(differences[other]), differences[other]
-    losses = f"{judge.losses[judge.base]:.3f} against {judge.losses[other]:.3f}"
-    first = f"{place['log_loss']} {whom} in log loss ({losses}, {_apart(difference['log_loss'])})"
-    last = f"in AUROC ({_apart(difference['auroc'])})"
-    if place["auroc"] != place["log_loss"]:
-        last = f"{place['auroc']} it {last}"
-    more = "" if judge.base == BLEND else f" {NO_BLEND}"
-    return f"{start} is {first} and {last}.{more}"
+def _standing(measure: str, found: ModelScore) -> str:
+    low, high = found.low, found.high
+    if measure == "log_loss":  # where less is better
+        low, high = -high, -low
+    if low > 0 or high < 0:
+        slightly = "slightly " if abs(found.estimate) < MARGIN else ""
+        return slightly + ("ahead of" if low > 0 else "behind")
+    return "level with" if -low <= WIDE and high <= WIDE else UNKNOWN
+
+
+@dataclass(frozen=True, eq=False)
+class _Telling:
+    """Says which model to use and why."""
+
+    judge: Judge
+    scores: Mapping[str, Mapping[str, ModelScore]]
+    differences: Mapping[str, Mapping[str, ModelScore]]
+    asked: str  # the model in the folder
+
+    def sentence(self, recommended: str) -> str:
+        """Return the recommendation, what it rests on, and how sure that is."""
+        judge, worth = self.judge, self.scores[self.asked]["auroc"].worth
+        rows = f"{len(judge.kept)} held-out reviewed rows"
+        if judge.kept.unreviewed is not None and math.isfinite(worth):
+            rows += f", worth {in_thousands(worth)},"
+        base = title_of(judge.base)
+        if not self.differences:
+            return f"Keep {base}: there is no plain model to compare it with on {rows}."
+        other, best = self._opponent(recommended), self._best(self.differences)
+        use, of, whom = _use(recommended, self.asked), base, "it"
+        if recommended == judge.base:
+            which = ", the plain model with the best log loss," if other == best else ""
+            of, whom = "it", title_of(other) + which
+        said = [f"{use}: {self._apart(other, of, whom, rows)}.", *self._more(other, best)]
+        return " ".join(said)
+
+    def _best(self, names: Iterable[str]) -> str:
+        return min(names, key=lambda name: self.judge.losses[name])
+
+    def _opponent(self, recommended: str) -> str:
+        """Return the model to speak of: one that does better in anything must be mentioned."""
+        if recommended != self.judge.base:
+            return recommended
+        beaten = [
+            name
+            for name, found in self.differences.items()
+            if {"behind", "slightly behind"} & set(standings(found).values())
+        ]
+        return self._best(beaten or self.differences)
+
+    def _apart(self, other: str, of: str, whom: str, rows: str) -> str:
+        """Say where the base stands, measure by measure, with the numbers of both."""
+        place = standings(self.differences[other])
+        first, second = place.values()
+        loss, area = (self._numbers(other, measure) for measure in DECIDING)
+        if first == UNKNOWN:
+            told = f"the {rows} cannot tell whether {of} is better than {whom} {loss}"
+            return f"{told} or {area}" if second == first else f"{told}; {of} is {second} it {area}"
+        told = f"on {rows} {of} is {first} {whom} {loss}"
+        if second == UNKNOWN:
+            return f"{told}; they cannot tell which is better {area}"
+        return f"{told} and {'' if second == first else f'{second} it '}{area}"
+
+    def _numbers(self, other: str, measure: str) -> str:
+        own, theirs = (self.scores[name][measure] for name in (self.judge.base, other))
+        gap = self.differences[other][measure]
+        return (
+            f"in {DECIDING[measure]} ({own.estimate:.3f} against {theirs.estimate:.3f}, difference "
+            f"{own.less(theirs):+.3f}, interval {gap.low:+.3f} to {gap.high:+.3f})"
+        )
+
+    def _more(self, other: str, best: str) -> Iterator[str]:
+        """Say how the intervals are meant, and what could be misunderstood."""
+        n, place = len(self.differences), standings(self.differences[other])
+        if n > 1:
+            every = "both comparisons" if n == 2 else f"all {n} comparisons"
+            yield f"Intervals are 95 % for {every} together."
+        if UNKNOWN in place.values():
+            yield "More reviewed rows would tell."
+        where = standings(self.differences[best])["log_loss"]
+        if other != best and where in ("level with", UNKNOWN):
+            loss = self.judge.losses[best]
+            yield (
+                f"{title_of(best)} has the best log loss of the plain models, {loss:.3f}, but is "
+                f"not clearly ahead of {title_of(self.judge.base)}."
+            )
+        if self.judge.base != BLEND:
+            yield NO_BLEND
 
 
 def _use(recommended: str, asked: str) -> str:
     if recommended == asked:
         return f"Keep {title_of(asked)}"
     return f"Use {title_of(recommended)} instead (--method {recommended})"
-
-
-def _apart(found: ModelScore) -> str:
-    return f"difference {found.estimate:+.3f}, 95 % interval {found.low:+.3f} to {found.high:+.3f}"

@@ -175,7 +175,8 @@ def _advise(
     found = None
     if kept is not None and comparison is not None:
         told = comparison.recommended, comparison.groups_left_out
-        found = gather_evidence(kept, *told, random_state=seed)
+        threshold = comparison.threshold
+        found = gather_evidence(kept, *told, threshold=threshold, random_state=seed)
     return advise(found, why_not=(reason or "").partition(";")[0], held_out=held_out)
 
 

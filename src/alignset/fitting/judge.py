@@ -5,17 +5,23 @@
 * found: share of the rows of one class, the rarest, whose probability of it reaches a threshold
 
 All are estimated from reviewed rows, made more precise by the observed labels of the others
-(``alignset.evaluate.estimate``); AUEOC of three or more classes from reviewed rows alone.
+(``alignset.evaluate.estimate``); AUEOC of three or more classes from reviewed rows alone. It
+compares groups: without two of them there is none.
+
+A model is compared with several others, so intervals of differences are wider than 95 % by
+Bonferroni's rule: all of one measure cover the truth together in 95 of 100 tables.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from alignset.evaluate import bootstrap
 from alignset.evaluate.estimands import ESTIMANDS, ScoredRows
@@ -27,11 +33,18 @@ from alignset.tables.targets import Floats
 MEASURES = ("log_loss", "auroc", "aueoc", "found")
 BLEND = "blend"
 """Where a recommendation starts from, whichever model a folder holds."""
+LEVEL = 0.95
+"""Coverage of the interval of a score, and of those of all differences of a measure together."""
+ONE_GROUP = (
+    "AUEOC is left blank: it compares groups, and there were not two with enough reviewed rows of "
+    "every class."
+)
+"""Said where AUEOC has nothing to compare."""
 
 
 @dataclass(frozen=True)
 class ModelScore:
-    """A measure of a model, or a difference between two, with its 95 % interval.
+    """A measure of a model, or a difference between two, with its interval; NaN: not known.
 
     Examples
     --------
@@ -45,7 +58,17 @@ class ModelScore:
     worth: float  # how many reviewed rows alone would be as precise
 
     def __str__(self) -> str:
+        if math.isnan(self.estimate):
+            return ""
         return f"{self.estimate:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+    def less(self, other: ModelScore) -> float:
+        """Return the difference of the two numbers as they are printed, to three decimals."""
+        return round(self.estimate, 3) - round(other.estimate, 3)
+
+
+NO_SCORE = ModelScore(*[math.nan] * 4)
+"""A score where nothing can be said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,25 +119,57 @@ class Judge:
     def _losses(self) -> dict[str, ModelScore]:
         return {name: self._estimate("log_loss", name) for name in self.kept.scores}
 
+    @property
+    def level(self) -> float:
+        """Coverage of the interval of one difference, so that all of a measure have ``LEVEL``."""
+        return 1 - (1 - LEVEL) / max(len(self.others), 1)
+
     def scores(self, name: str) -> dict[str, ModelScore]:
         """Return all four measures of a model."""
         return {"log_loss": self._losses[name]} | {
             measure: self._estimate(measure, name) for measure in MEASURES[1:]
         }
 
-    def differences(self, other: str, measures: Sequence[str] = MEASURES) -> dict[str, ModelScore]:
-        """Return the base minus another model."""
-        return {measure: self._estimate(measure, self.base, other) for measure in measures}
+    def differences(
+        self, other: str, measures: Sequence[str] = MEASURES, *, base: str | None = None
+    ) -> dict[str, ModelScore]:
+        """Return the base minus another model; ``base`` may be another than usual."""
+        first = self.base if base is None else base
+        return {measure: self._estimate(measure, first, other) for measure in measures}
 
     def _estimate(self, measure: str, name: str, against: str | None = None) -> ModelScore:
-        if measure == "aueoc" and len(self.kept.classes) > 2:
-            return self._resampled(name, against)
+        if measure == "aueoc":
+            return self._evenness(name, against)
         options: dict[str, Any] = {"against": against, "random_state": self.random_state}
+        if against is not None:
+            options["level"] = self.level
         if measure == "found":
             options |= {"of_class": self.sought, "threshold": self.threshold}
-        metric = "tpr" if measure == "found" else measure
-        found = self.rows.estimate(metric, name, groups=measure == "aueoc", **options)
+        found = self.rows.estimate("tpr" if measure == "found" else measure, name, **options)
         return ModelScore(found.estimate, found.low, found.high, found.worth)
+
+    def _evenness(self, name: str, against: str | None) -> ModelScore:
+        if len(self.kept.groups) < 2:
+            return NO_SCORE
+        if len(self.kept.classes) > 2:
+            found = self._resampled(name, against)
+        else:
+            one = self.rows.estimate(
+                "aueoc", name, groups=True, against=against, random_state=self.random_state
+            )
+            found = ModelScore(one.estimate, one.low, one.high, one.worth)
+        return found if against is None else self._wider(found)
+
+    def _wider(self, found: ModelScore) -> ModelScore:
+        """Stretch a 95 % interval to the level of a difference, as that of a normal number.
+
+        It is made of draws, of which too few lie in tails as far out as several models ask for.
+        """
+        by = float(ndtri((1 + self.level) / 2) / ndtri((1 + LEVEL) / 2))
+        low, high = (
+            found.estimate + by * (end - found.estimate) for end in (found.low, found.high)
+        )
+        return ModelScore(found.estimate, low, high, found.worth)
 
     def _resampled(self, name: str, against: str | None) -> ModelScore:
         kept, weighted = self.kept, bool(self.rows.design)

@@ -102,7 +102,7 @@ def _command(
 def _judged_again(model: Model, seed: int) -> Mapping[str, Any]:
     """Return the manifest; a folder of an older version gets today's recommendation."""
     known, kept = model.manifest.get("comparison"), model.evaluation
-    if known is None or kept is None or "base" in known:
+    if known is None or kept is None or "level" in known:
         return model.manifest
     settings = Settings(seed=seed, threshold=float(known.get("threshold") or 0.5))
     again = compare(kept, settings=settings, groups_left_out=known.get("groups_left_out", ()))
@@ -117,7 +117,10 @@ def _advice(
     held_out = str(manifest.get("held_out") or AT_RANDOM)
     if kept is not None and known is not None:
         told = known["recommended"], known.get("groups_left_out", ())
-        found = gather_evidence(kept, *told, random_state=seed)
+        found = gather_evidence(
+            kept, *told, threshold=float(known.get("threshold") or 0.5),
+            decided=model.thresholds is not None, random_state=seed,
+        )  # fmt: skip
         return advise(found, held_out=held_out, review=review)
     if manifest.get("advice"):
         return read_advice(manifest["advice"])
@@ -130,7 +133,8 @@ def _models(model: Model) -> set[str]:
     """Return the names of all models that the folder speaks of."""
     network = model.manifest.get("network") or {}
     own = [model.manifest.get("method"), (network.get("method") or {}).get("name")]
-    compared = {} if model.evaluation is None else model.evaluation.scores
+    kept, known = model.evaluation, model.manifest.get("comparison") or {}
+    compared = known.get("scores", {}) if kept is None else kept.scores
     return {*(str(name) for name in own if name), *compared}
 
 
