@@ -111,7 +111,7 @@ def test_a_blend_says_what_it_is_made_of(tmp_path, capsys):
     assert lines[at - 1].split()[0] == "m"  # the noise rates come first
     assert "--method blend" in manifest["command"]
     assert load_model(tmp_path / "m").predict_proba(frame).shape == (150, 2)
-    assert lines[-6].startswith(("Keep Blend: on 60 held-out", "Use "))
+    assert lines[-6].startswith(("Keep Blend: on 60 held-out", "Keep Blend: the 60 held", "Use "))
 
 
 def test_by_default_it_fits_what_it_recommends_and_never_says_two_things(tmp_path, capsys):
@@ -281,6 +281,26 @@ def test_nothing_about_single_rows_is_kept_if_it_is_not_wanted(tmp_path, capsys)
     assert "evaluation.json" not in names
     assert load_model(tmp_path / "m").evaluation is None
     assert "--no-evaluation" in load_model(tmp_path / "m").manifest["command"]
+    code, _, err = run(capsys, "threshold", tmp_path / "m", "--target", "tpr=0.8")
+    assert code == 1
+    assert "it was written with `alignset fit --no-evaluation`, which leaves them out;" in err
+    assert run(capsys, "report", tmp_path / "m", "-o", tmp_path / "r.html")[0] == 0
+    html = unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "Linear on reviewed labels" in html  # models have their titles all the same
+    assert "reviewed_linear" not in html
+
+
+def test_without_groups_aueoc_is_blank_and_it_is_said_why(tmp_path, capsys):
+    write_table(tmp_path / "t.csv")
+    told = [word for word in arguments(tmp_path / "t.csv", tmp_path / "m") if word != "sex"]
+    told.remove("--group")
+    code, out, _ = run(capsys, *told, *FEW, "--method", "observed_linear")
+    assert code == 0
+    assert "note: AUEOC is left blank: it compares groups," in out
+    assert "1.000 (1.000 to 1.000)" not in out
+    assert "for AUEOC" not in out
+    scores = load_model(tmp_path / "m").manifest["comparison"]["scores"]
+    assert scores["observed_linear"]["aueoc"]["estimate"] is None
 
 
 def test_names_and_dates_of_single_people_are_in_no_file(tmp_path, capsys):

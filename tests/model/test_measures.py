@@ -54,6 +54,17 @@ def test_a_group_without_a_class_is_not_a_number_and_draws_no_curve():
     assert set(odds_curves(one_class)["measured"]) == {"observed"}
 
 
+def test_one_group_has_nothing_to_be_even_with():
+    found = kept(groups=("all",), noise=(0.2,))
+    frame = measure(found, n_boot=20, random_state=0)
+    for way in ("observed", "reviewed", "corrected"):
+        for metric in ("AUEOC", "HM"):
+            row = value(frame, way, metric)
+            assert np.isnan(row[["estimate", "low", "high", "worth"]].astype(float)).all()
+        assert np.isfinite(value(frame, way, "AUROC")["estimate"])
+    assert odds_curves(found).empty
+
+
 def test_curves_are_those_of_the_metrics():
     found = kept()
     roc = roc_curves(found)

@@ -164,8 +164,8 @@ def test_a_model_nothing_is_known_of_still_gets_its_page():
     for said in (
         "No reviewed rows are known",
         "nothing can be said here",
-        "Models were not compared",
-        "nothing to tip",
+        "does not say how other models compare: it was not written by `alignset fit`",
+        "Fewer than two groups have reviewed rows",
         "Pass the table with --table TABLE",
         "not recorded",
     ):

@@ -26,7 +26,7 @@ from alignset.fitting.compare import AUTO, Comparison
 from alignset.fitting.fit import Fitted, fit_name, fit_table
 from alignset.fitting.held_out import Settings
 from alignset.fitting.holdout import Judging
-from alignset.fitting.judge import BLEND
+from alignset.fitting.judge import BLEND, ONE_GROUP
 from alignset.model.fitted import Model
 from alignset.model.folder import EVALUATION, check_folder, save_model
 from alignset.progress import progress_bar
@@ -271,6 +271,8 @@ def _report_comparison(found: Comparison) -> None:
     of = {"log_loss": "log loss", "auroc": "AUROC", "aueoc": "AUEOC", "found": sought}
     headed = {name: f"{title} (95 %)" for name, title in of.items()}
     print_grid(scores, {"method": "held out", **headed})
+    if math.isnan(found.scores[found.asked]["aueoc"].estimate):
+        click.echo(f"note: {ONE_GROUP}")
     if found.n_others:
         worth = ", ".join(
             f"{in_thousands(score.worth)} for {of[name]}"

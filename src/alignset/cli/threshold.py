@@ -17,6 +17,7 @@ from alignset.evaluate.thresholds import TARGETS
 from alignset.fitting.later import read_later
 from alignset.model.decisions import rarest
 from alignset.model.estimating import HeldOutRows
+from alignset.model.evaluation import why_none
 from alignset.model.fitted import Model
 from alignset.model.folder import load_model, store_thresholds
 from alignset.model.reading import read_for_model
@@ -123,8 +124,8 @@ def _kept(model: Model, positive: str | None) -> dict[str, Any]:
     kept = model.evaluation
     if kept is None:
         raise ValueError(
-            "the folder keeps no held-out predictions: too few rows were reviewed, or it was not "
-            "written by `alignset fit`; pass a TABLE of other rows, some of them reviewed."
+            f"the folder keeps no held-out predictions: {why_none(model.manifest)}; pass a TABLE "
+            "of other rows, some of them reviewed."
         )
     rows = HeldOutRows(kept)
     several, of_class = len(kept.groups) > 1, class_code(model.classes, positive, rarest(kept))

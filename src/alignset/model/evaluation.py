@@ -175,6 +175,20 @@ def _check(found: Evaluation) -> None:
         raise ValueError("the evaluation holds values out of range")
 
 
+def why_none(manifest: Mapping[str, Any]) -> str:
+    """Say why a model folder keeps no held-out predictions.
+
+    Examples
+    --------
+    >>> why_none({})
+    'it was not written by `alignset fit`'
+    """
+    if manifest.get("comparison"):
+        return "it was written with `alignset fit --no-evaluation`, which leaves them out"
+    few = (str(note) for note in manifest.get("notes") or () if "too few to compare" in note)
+    return next(few, "it was not written by `alignset fit`").partition(";")[0]
+
+
 def small_groups(targets: Targets) -> tuple[Any, ...]:
     """Name the groups with too few reviewed rows of some class."""
     count = np.zeros((len(targets.group_names), len(targets.labels.classes)), dtype=np.int64)

@@ -32,6 +32,8 @@ from alignset.tables.targets import Floats
 THRESHOLDS = np.linspace(0, 1, 101)
 BINS = 5
 """Number of equal parts of the rows in which calibration is measured."""
+EVEN = ("AUEOC", "HM")
+"""Measures that compare groups."""
 MAX_POINTS = 150
 """Corners of a drawn curve; nobody would see more."""
 
@@ -68,15 +70,19 @@ def measure(kept: Evaluation, *, n_boot: int = 1000, random_state: int) -> pd.Da
     DataFrame
         measured, metric, group ("" for all), estimate, low, high, worth: AUROC, AUEOC, HM and
         "calibration" (mean prediction minus share, of the positive class), with 95 % intervals,
-        from resampling or, corrected, from the estimator. NaN where a group lacks a class.
+        from resampling or, corrected, from the estimator. NaN where a group lacks a class; AUEOC
+        and HM, which compare groups, also where there is only one.
     """
     rows: list[tuple[Any, ...]] = []
     options: dict[str, Any] = {"n_boot": n_boot, "random_state": random_state}
     for view in views(kept):
         how = _corrected if view.name == "corrected" else _resampled
         rows += how(kept, view, options)
-    names = ["measured", "metric", "group", "estimate", "low", "high", "worth"]
-    return pd.DataFrame(rows, columns=names)
+    numbers = ["estimate", "low", "high", "worth"]
+    found = pd.DataFrame(rows, columns=["measured", "metric", "group", *numbers])
+    if len(kept.groups) < 2:
+        found.loc[found["metric"].isin(EVEN), numbers] = np.nan
+    return found
 
 
 def _resampled(kept: Evaluation, view: View, options: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -118,7 +124,7 @@ def _corrected(kept: Evaluation, view: View, options: dict[str, Any]) -> list[tu
             for group, each in parts.items()
         ]
     if many:
-        even = [row for row in _resampled(kept, view, options) if row[1] in ("AUEOC", "HM")]
+        even = [row for row in _resampled(kept, view, options) if row[1] in EVEN]
         found += even
     return found
 
@@ -164,9 +170,12 @@ def roc_curves(kept: Evaluation) -> pd.DataFrame:
 
 
 def odds_curves(kept: Evaluation) -> pd.DataFrame:
-    """EO along thresholds: measured, threshold, eo; ways with an empty cell are left out."""
+    """EO along thresholds: measured, threshold, eo; ways with an empty cell are left out.
+
+    Of one group there is none.
+    """
     parts = [pd.DataFrame({"measured": [], "threshold": [], "eo": []})]
-    for view, rows in _binary(kept):
+    for view, rows in _binary(kept) if len(kept.groups) > 1 else ():
         with warnings.catch_warnings(action="ignore", category=EmptyCellWarning):
             eo = equalized_odds(*rows, sample_weight=view.weight).at(THRESHOLDS)
         if not np.isnan(eo).any():

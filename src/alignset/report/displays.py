@@ -8,7 +8,19 @@ from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+
+def percent_ticks() -> FuncFormatter:
+    """Return what writes shares as percentages, with decimals where steps have them.
+
+    Examples
+    --------
+    >>> ticks = percent_ticks()
+    >>> ticks(0.025, 1), ticks(0.05, 2)
+    ('2.5 %', '5 %')
+    """
+    return FuncFormatter(lambda share, _: f"{round(100 * share, 6):g} %")
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,7 @@ class Axis:
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         elif self.is_share:
-            axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+            axes.xaxis.set_major_formatter(percent_ticks())
 
 
 @dataclass(frozen=True, kw_only=True)

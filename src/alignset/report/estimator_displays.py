@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,10 +19,10 @@ from alignset.evaluate.calibration import equal_parts
 from alignset.evaluate.noise_rate import ReviewDesign, noise_rates
 from alignset.evaluate.proportion import kish_size, wilson
 from alignset.labels import encode_groups, encode_labels
+from alignset.report.displays import percent_ticks
 from alignset.report.look import COLOURS, MARKERS, QUIET
 from alignset.report.model_displays import shorten
 
-PERCENT = PercentFormatter(1.0, decimals=0, symbol=" %")
 MEASURES = {
     "auroc": "AUROC on reviewed rows it did not see",
     "log_loss": "log loss, less is better",
@@ -154,7 +153,7 @@ class NoiseRateDisplay(AxesDisplay):
         ax.errorbar(values["rate"], at, xerr=reach, fmt="o", color=COLOURS[1], markersize=6)
         self._name_rows(ax, [shorten(str(name)) for name in values["group"]])
         ax.set_xlim(left=0)
-        ax.xaxis.set_major_formatter(PERCENT)
+        ax.xaxis.set_major_formatter(percent_ticks())
         ax.set(xlabel="observed labels that are wrong")
         return self
 

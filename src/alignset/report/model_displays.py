@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from alignset.report.canvas import drawing, one_axes, to_svg
-from alignset.report.displays import Axis, Display
+from alignset.report.displays import Axis, Display, percent_ticks
 from alignset.report.look import MARKERS, QUIET, Look, looks
 
 LONGEST = 22
@@ -150,7 +149,7 @@ class Bands(Display):
                           linestyle=_DASHES[i % len(_DASHES)])  # fmt: skip
             top = float(np.nanmax(self.values["high"]))
             axes.set(xlabel=self.x_label, ylabel=self.y_label, ylim=(-0.3 * top, 1.05 * top))
-            axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+            axes.xaxis.set_major_formatter(percent_ticks())
             figure.legend(ncols=3, **_LEGEND)
             return to_svg(figure)
 

@@ -88,8 +88,10 @@ class ModelFacts:
     def judged(self) -> str:
         """How rows were held out, and by which groups models were judged."""
         told = self.manifest.get("held_out")
-        if not told or self.measured is None:
-            return "Not recorded." if self.measured is not None else "It was not judged."
+        if self.measured is None and self.comparison is None:
+            return "It was not judged."
+        if not told:
+            return "Not recorded."
         how = f"On {told}, by models that were trained without them."
         if told == "rows at random":
             how = (
@@ -110,6 +112,11 @@ class ModelFacts:
     def comparison(self) -> Mapping[str, Any] | None:
         """How the models compared, if they were."""
         return self.manifest.get("comparison")
+
+    @property
+    def left_out(self) -> bool:
+        """Whether models were compared, but what they predicted is not in the folder."""
+        return self.measured is None and self.comparison is not None
 
     def title(self, method: str) -> str:
         """Return a method's name for the reader."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from alignset.model.evaluation import why_none
 from alignset.report.displays import Axis
 from alignset.report.model_displays import INTERVAL, Dots
 from alignset.report.model_facts import Measured, ModelFacts, percent, sentence
@@ -92,12 +93,28 @@ def tipping_points(facts: ModelFacts) -> Section:
     if facts.measured is not None and facts.comparison is not None and _is_clear(facts.comparison):
         parts.append(_recommendation(facts, facts.measured, facts.comparison["recommended"]))
     if not parts:
-        nothing = (
-            "Too few rows are reviewed, there is one group, or the intervals of groups and of "
-            "models overlap, so there is nothing to tip."
-        )
-        return Section(title, [Prose([nothing, NOT_COVERED])])
+        return Section(title, [Prose([*_nothing_to_tip(facts), NOT_COVERED])])
     return Section(title, [Prose([NOT_COVERED])], parts)
+
+
+def _nothing_to_tip(facts: ModelFacts) -> Iterator[str]:
+    """Say why no group and no model would change its place."""
+    known = facts.rates[facts.rates["rate"].notna()]
+    if len(facts.rates) < 2:
+        yield "There is one group, so none has the noisier labels."
+    elif len(known) < 2:
+        yield "Fewer than two groups have reviewed rows, so none is known to have noisier labels."
+    else:
+        yield "The intervals of the noise rates of groups overlap, so there is no order to tip."
+    if facts.left_out:
+        yield (
+            "What would change the recommended model is worked out from held-out predictions, "
+            "which --no-evaluation kept out of the folder."
+        )
+    elif facts.comparison is None:
+        yield f"The folder does not say how other models compare: {why_none(facts.manifest)}."
+    else:
+        yield "No model is clearly better or worse than another, so there is nothing to tip."
 
 
 def _are_apart(facts: ModelFacts, row: Mapping[Any, Any]) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
+from alignset.fitting.judge import ONE_GROUP as NO_AUEOC
+from alignset.model.evaluation import why_none
 from alignset.report.displays import Axis, Display
 from alignset.report.model_displays import Dots, Lines
 from alignset.report.model_facts import WAYS, Measured, ModelFacts
@@ -36,6 +38,10 @@ BY_CELL = (
     "or, where some groups or labels were clearly reviewed more often than others, from the rows "
     "with their group and observed label: this is right only if they were."
 )
+ONE_GROUP = (
+    "AUEOC and HM are left blank: they compare groups, and there were not two with enough reviewed "
+    "rows of every class."
+)
 TERMS = {"AUROC": "AUROC", "AUEOC": "AUEOC", "HM": "HM", "calibration": "calibration gap"}
 
 
@@ -44,9 +50,7 @@ def quality(facts: ModelFacts) -> Section:
     title = "How good the model is, and how even across groups"
     found = facts.measured
     if found is None:
-        none = "Models were not compared on held-out reviewed rows, so nothing can be said here."
-        why = [note for note in facts.manifest.get("notes", []) if "too few to compare" in note]
-        return Section(title, [Prose([none, *why])])
+        return Section(title, [Prose([_nothing(facts)])])
     said = [f"{CORRECTED} {facts.judged} {BY_DESIGN if found.by_design else BY_CELL}"]
     worth = _worth(found)
     if found.n_others and not math.isnan(worth):
@@ -56,16 +60,6 @@ def quality(facts: ModelFacts) -> Section:
                 worth=in_thousands(worth),
             )
         )  # fmt: skip
-    cautions = [
-        "In brackets: 95 % intervals. AUEOC is also near 1 for predictions that hardly differ, so "
-        "read it with AUROC. The models measured were trained on part of the rows; the one in the "
-        "folder, trained on all, may be a little better."
-    ]
-    if len(facts.classes) > 2:
-        cautions.append(
-            "AUROC and AUEOC are means over classes, each against the rest. Curves and calibration "
-            f"are for {found.positive!r} against the rest."
-        )
     told = _table(found.scores)
     short = told[["measure", WAYS["corrected"], "worth"]]
     short = short.rename(columns={WAYS["corrected"]: "corrected (95 % interval)"})
@@ -74,7 +68,35 @@ def quality(facts: ModelFacts) -> Section:
     shown = [_roc(found, "corrected")] if "corrected" in set(found.roc["measured"]) else []
     shown.append(_calibration(found, "corrected"))
     more = Fold(MORE, [Prose([THREE_WAYS]), ways, Gallery(_pictures(found))])
-    return Section(title, [Prose(said), table, Gallery(shown), Prose(cautions), more])
+    cautions = Prose([*_cautions(facts, found)])
+    return Section(title, [Prose(said), table, Gallery(shown), cautions, more])
+
+
+def _nothing(facts: ModelFacts) -> str:
+    """Say why nothing was measured."""
+    if facts.left_out:
+        return (
+            "The folder was written with --no-evaluation, so it has no held-out predictions to "
+            f"measure by group or to draw curves of. {facts.judged} How models compared then is "
+            "told below."
+        )
+    why = why_none(facts.manifest)
+    return f"The folder has no held-out predictions, so nothing can be said here: {why}."
+
+
+def _cautions(facts: ModelFacts, found: Measured) -> Iterator[str]:
+    yield (
+        "In brackets: 95 % intervals. AUEOC is also near 1 for predictions that hardly differ, so "
+        "read it with AUROC. The models measured were trained on part of the rows; the one in the "
+        "folder, trained on all, may be a little better."
+    )
+    if len(facts.classes) > 2:
+        yield (
+            "AUROC and AUEOC are means over classes, each against the rest. Curves and calibration "
+            f"are for {found.positive!r} against the rest."
+        )
+    if found.scores.loc[found.scores["metric"] == "AUEOC", "estimate"].isna().all():
+        yield ONE_GROUP
 
 
 def _worth(found: Measured) -> float:
@@ -110,7 +132,9 @@ def _told(row: Mapping[Any, Any], sign: str = "") -> str:
 
 
 def _pictures(found: Measured) -> list[Display]:
-    scores = found.scores[found.scores["metric"] != "calibration"].reset_index(drop=True)
+    scores = found.scores[found.scores["metric"] != "calibration"]
+    scores = scores.groupby(["metric", "group"]).filter(lambda part: part["estimate"].notna().any())
+    scores = scores.reset_index(drop=True)
     labels = list(map(_name, scores["metric"], scores["group"]))
     dots = scores.assign(label=labels, series=scores["measured"].map(WAYS))
     pictures: list[Display] = [
@@ -198,7 +222,9 @@ def comparison(facts: ModelFacts) -> Section:
     """Compare the model with plain ones, and repeat the recommendation."""
     title, found = "Would a plain model do?", facts.comparison
     if found is None:
-        return Section(title, [Prose(["Models were not compared: too few rows are reviewed."])])
+        why = why_none(facts.manifest)
+        told = f"The folder does not say how other models compare: {why}."
+        return Section(title, [Prose([told])])
     of, first = _columns(found), next(iter(next(iter(found["scores"].values()))))
     rows = [
         {
@@ -215,6 +241,8 @@ def comparison(facts: ModelFacts) -> Section:
     if found["groups_left_out"]:
         names = ", ".join(map(repr, found["groups_left_out"]))
         said.append(f"Left out because some class has too few reviewed rows: {names}.")
+    if _lacks_evenness(found):
+        said.append(NO_AUEOC)
     said.append(_how(facts, found))
     models, ends = "Models on held-out reviewed rows", ["estimate", "low", "high"]
     dots = [{"label": facts.title(name), **score[first]} for name, score in found["scores"].items()]
@@ -225,6 +253,13 @@ def comparison(facts: ModelFacts) -> Section:
     )  # fmt: skip
     table = DataTable(pd.DataFrame(rows).fillna(NOTHING), "models", models)
     return Section(title, [Prose(said), table, Gallery([picture])])
+
+
+def _lacks_evenness(found: Mapping[str, Any]) -> bool:
+    known = [
+        scores["aueoc"]["estimate"] for scores in found["scores"].values() if "aueoc" in scores
+    ]
+    return bool(known) and all(estimate is None for estimate in known)
 
 
 def _columns(found: Mapping[str, Any]) -> dict[str, str]:
@@ -240,18 +275,35 @@ def _gaps(found: Mapping[str, Any], name: str) -> dict[str, Any]:
     gaps = found["differences"].get(name) or {}
     if "estimate" in gaps:  # a folder of an older version, which compared HM alone
         return {"hm": gaps}
-    return {measure: gaps[measure] for measure in ("log_loss", "auroc") if measure in gaps}
+    return {
+        measure: {**gaps[measure], "estimate": _less(found, name, measure)}
+        for measure in ("log_loss", "auroc")
+        if measure in gaps
+    }
+
+
+def _less(found: Mapping[str, Any], name: str, measure: str) -> float | None:
+    """Return the difference of the two scores as they are printed beside it."""
+    ends = [found["scores"].get(each, {}).get(measure, {}) for each in (found.get("base"), name)]
+    own, theirs = (end.get("estimate") for end in ends)
+    if "level" not in found or own is None or theirs is None:  # older versions: by itself
+        return found["differences"][name][measure]["estimate"]  # type: ignore[no-any-return]
+    return float(round(own, 3) - round(theirs, 3))
 
 
 def _how(facts: ModelFacts, found: Mapping[str, Any]) -> str:
     base, counted = found.get("base") or found["asked"], "counted once"
-    if facts.measured is not None and facts.measured.by_design:
+    by_design = found.get("by_design", facts.measured is not None and facts.measured.by_design)
+    if by_design:
         counted = "weighted by the rows of the table that it stands for"
     others = ""
     if found.get("n_others"):
         others = f" and the observed labels of {in_thousands(found['n_others'])} others"
+    n, together = len(found["differences"]), ""
+    if n > 1 and "level" in found:
+        together = f"; those of differences are for all {n} comparisons together"
     return (
         f"Difference: {facts.title(base)} minus the other model; 95 % intervals, with "
-        f"every reviewed row {counted}{others}. Log loss is small where the probabilities are "
-        "right."
+        f"every reviewed row {counted}{others}{together}. Log loss is small where the "
+        "probabilities are right."
     )
