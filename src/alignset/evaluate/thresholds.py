@@ -172,7 +172,19 @@ def choose_threshold(
     for name, cut in by_group.items():
         own[rows.cells[name]] = cut
     rates = rates_at(rows, score >= own, level)
+    if target == "equalized_odds":  # curves are smoothed: what they promise may not be there
+        gain = rates["tpr"].estimate - rates["fpr"].estimate
+        _check_gain(gain, value, per_group=per_group)
+    notes += _flags_nobody(target, value) if not (score >= own).any() else ()
     return ThresholdChoice(target, float(value), overall, by_group, rates, tuple(notes))
+
+
+def _flags_nobody(target: str, value: float) -> list[str]:
+    """Say that no row reaches the threshold, and what to ask for instead."""
+    why = f"ask for a larger {target} than {value:g}."
+    if target == "net_benefit":
+        why = f"no row is worth an alarm if a risk of {value:g} is the price of one."
+    return [f"no row reaches this threshold, so nobody is flagged: {why}"]
 
 
 def rates_at(rows: EstimateRows, flagged: NDArray[np.bool_], level: float) -> dict[str, Estimate]:
@@ -266,7 +278,7 @@ def _even(
     gap = np.maximum(*(np.ptp([getattr(c, r) for c in same], axis=0) for r in ("tpr", "fpr")))
     whole = rate_curves(rows.sample(np.ones(len(score), dtype=bool)), score, at)
     gain = np.where(gap <= epsilon, whole.tpr - whole.fpr, -1.0)
-    _check_gain(float(gain.max()), epsilon)
+    _check_gain(float(gain.max()), epsilon, per_group=False)
     return float(at[gain.argmax()]), {}
 
 
@@ -292,13 +304,15 @@ def _nearest(parts: list[RateCurves], epsilon: float) -> list[float]:
         if total[top] > best + 1e-12:
             best = float(total[top])
             chosen = [float(p.cuts[at[top]]) for p, at in zip(parts, places, strict=True)]
-    _check_gain(best, epsilon)
+    _check_gain(best, epsilon, per_group=True)
     return chosen
 
 
-def _check_gain(gain: float, epsilon: float) -> None:
-    if gain <= 0.01:
+def _check_gain(gain: float, epsilon: float, *, per_group: bool) -> None:
+    if not gain > 0.01:
+        own = "" if per_group else "choose a threshold for each group (--per-group), "
         raise ValueError(
             f"groups are within {epsilon:g} of each other only where the model is of no use (TPR - "
-            f"FPR is {max(gain, 0.0):.3f}); allow a larger gap, or pass per_group=True."
+            f"FPR is {max(gain, 0.0):.3f}, so it finds next to nobody); {own}allow a larger gap, "
+            "or compare fewer, larger groups."
         )

@@ -32,7 +32,8 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
     dates (days since 1970-01-01) as doubles, NaN if missing, numbers with units without these;
     text as strings, "" if missing. A model that reads codes or hashed words is refused. The
     output ``probability`` is (n, K), in the order of ``metadata["classes"]``; thresholds, if the
-    model has any, are in ``metadata["thresholds"]`` as JSON. The graph knows no groups: where the
+    model has any, are in ``metadata["thresholds"]`` as JSON: class ``of_class`` (its place in
+    classes) is predicted where its probability reaches the threshold. The graph knows no groups: where the
     model recalibrates some, its probabilities are those before that, and
     ``metadata["recalibration"]`` says how to go on. Returned is the
     largest difference found between the two, which is at most 1e-5.
@@ -85,7 +86,8 @@ def _thresholds(model: Model) -> dict[str, Any] | None:
     if found is None:
         return None
     told = thresholds_to_data(found)
-    return {name: told[name] for name in ("target", "value", "threshold", "by_group")}
+    names = ("target", "value", "threshold", "by_group", "of_class")
+    return {name: told[name] for name in names} | {"class": str(model.classes[found.of_class])}
 
 
 def _recalibration(model: Model) -> dict[str, Any] | None:
