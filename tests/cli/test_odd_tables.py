@@ -226,3 +226,44 @@ def test_every_command_that_reads_a_table_can_be_told_how(made, tmp_path, capsys
         assert (code, err) == (0, ""), argv
     code, _, err = run(capsys, "plan", tmp_path / "t.csv", "--label", "told", "--sep", "ab")
     assert (code, err) == (1, "error: --sep takes one mark such as ';', '|' or tab, got 'ab'.\n")
+
+
+def codes(path, ops, *, reviewed=True):
+    """A table with codes that look like numbers, of which 5.10 and 5.1 are two."""
+    rng = np.random.default_rng(0)
+    true = np.where(np.array(ops * (N // len(ops))) == "5.10", "yes", "no")
+    told = np.where(rng.random(N) < 0.15, np.where(true == "yes", "no", "yes"), true)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, N), "ops": ops * (N // len(ops))})
+    frame["told"] = told
+    if reviewed:
+        frame["reviewed"] = pd.Series(true).where(np.arange(N) < REVIEWED)
+    frame.to_csv(path, index=False)
+    return path
+
+
+OPS = ["--label", "told", "--truth", "reviewed", "--categorical", "ops"]
+
+
+def test_a_column_called_categorical_is_read_as_text(tmp_path, capsys):
+    table = codes(tmp_path / "t.csv", ["5.10", "5.1", "7", " 7", "NA"])
+    code, said, err = run(capsys, "fit", table, *OPS, "--dry-run")
+    assert (code, err) == (0, "")
+    assert next(line for line in said.splitlines() if line.startswith("ops")).split() == [
+        "ops", "category,", "3", "values", "4", "levels",
+    ]  # fmt: skip
+    code, said, _ = run(capsys, "fit", table, *OPS, "--keep-na", "ops", "--dry-run")
+    assert "category, 4 values" in said
+
+
+def test_a_model_reads_codes_of_a_later_table_as_text(tmp_path, capsys):
+    table, model = codes(tmp_path / "t.csv", ["5.10", "5.1", "7"]), tmp_path / "m"
+    code, _, err = run(capsys, "fit", table, *OPS, *FEW, "--out", model)
+    assert (code, err) == (0, "")
+    assert load_model(model).preprocessing.categories[0].levels == ("5.1", "5.10", "7")
+    later, out = codes(tmp_path / "l.csv", ["5.10", "5.1", "7.0"], reviewed=False), "p.csv"
+    code, said, err = run(capsys, "predict", model, later, "-o", tmp_path / out)
+    assert (code, err) == (0, "")
+    assert "note: column 'ops': '7.0' is read as '7'." in said
+    assert "count as other" not in said
+    ill = read_table(tmp_path / out)["p_yes"].to_numpy().reshape(-1, 3)
+    assert (ill[:, 0] > ill[:, 1] + 0.2).all()

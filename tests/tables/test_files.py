@@ -272,7 +272,7 @@ def test_a_write_that_fails_leaves_nothing_and_changes_nothing(tmp_path, monkeyp
     path.write_text("precious")
 
     def fail(self, part, **options):
-        part.write_text("half of")
+        part.write("half of")
         raise error
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", fail)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from alignset.cli import review_options as ask
 from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
-from alignset.cli.sample import check_sheet_outputs, write_outputs
+from alignset.cli.sample import as_shown, check_sheet_outputs, write_outputs
 from alignset.model.folder import load_model
 from alignset.model.reading import read_for_model
 from alignset.review.audit import Audit, audit
@@ -86,8 +86,9 @@ def command(model: Path, table: Path, as_json: bool, reading: TableReading, **op
         if options["out"] is not None:
             click.echo(f"{options['out']}: {len(found.ranked)} rows, the most doubtful first")
     if found.next is not None and options["sheet"] is not None:
+        sheet = as_shown(found.next, frame, reading.cells(table, options["show"]))
         places = options["sheet"], options["tasks"]
-        write_outputs(found.next, *places, overwrite=options["overwrite"], echo=not as_json)
+        write_outputs(sheet, *places, overwrite=options["overwrite"], echo=not as_json)
     elif found.next is not None and not as_json:
         ask.say(f"proposed for review: {len(found.next)} rows; write them with --sheet next.csv")
     if not as_json and options["sheet"] is None:  # a sheet that was written says what is next

@@ -13,6 +13,7 @@ from alignset.review.agreement import agreement_frame
 from alignset.review.cells import written_cells
 from alignset.review.disputes import Disputes, find_disputes
 from alignset.review.log import read_answers
+from alignset.review.verbatim import show_verbatim
 from alignset.rows.percent import percent
 from alignset.tables.files import check_output, write_table
 
@@ -57,7 +58,10 @@ def command(
     frame = None if table is None else reading.read(table, ids=[options["id"]], quiet=as_json)
     found = find_disputes(log, frame, **options)
     if out is not None:
-        write_table(written_cells(found.frame()), out, overwrite=overwrite)
+        queue = found.frame()
+        if table is not None and frame is not None:
+            queue = show_verbatim(queue, frame, reading.cells(table, options["show"]))
+        write_table(written_cells(queue), out, overwrite=overwrite)
     if as_json:
         ask.print_json(_as_json(found))
         return

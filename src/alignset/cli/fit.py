@@ -137,6 +137,7 @@ def command(
         return
     _say_fates(fates, choice)
     about = {"command": _command_line(), "data": _data(table, frame), **reading.to_data()}
+    about |= {"texts": texts} if (texts := _texts(options)) else {}
     with progress_bar() as advance:
         fitted = fit_table(
             frame, choice, method=method, settings=settings, about=about, advance=advance,
@@ -155,7 +156,8 @@ def _read(
     named = options["groups"]
     frame = reading.read(
         table,
-        ids=[options["id"], options["person"], *options["codes"]],
+        ids=[options["id"], options["person"]],
+        texts=_texts(options),
         label=options["label"],
         truth=options["truth"],
         groups=named,
@@ -164,6 +166,13 @@ def _read(
     ranges = [binned(name) for name, edges in reading.bins.items() if edges]
     asked = {**options, "groups": groups, "ignore": [*options["ignore"], *ranges]}
     return frame, choose_columns(frame, **asked)
+
+
+def _texts(options: dict[str, Any]) -> list[str]:
+    """Return the columns whose cells are names, however much they look like numbers."""
+    roles = {options[name] for name in ("label", "truth", "id", "person", "probability")}
+    named = (*options["categorical"], *options["codes"])
+    return [name for name in dict.fromkeys(named) if name not in roles]
 
 
 def _print_fates(fates: Sequence[Fate], choice: TableChoice) -> None:

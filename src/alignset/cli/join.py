@@ -10,14 +10,16 @@ import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableCommand, TableReading, reading_options
+from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
 from alignset.cli.visible import visible
+from alignset.review.ids import DESIGN, REVIEW_STATE, ROW
 from alignset.review.join import Joined, join
 from alignset.review.log import answers_path, no_answers, read_answers, write_with_answers
 from alignset.review.problems import SheetError
 from alignset.review.reading import read_reviews
 from alignset.review.sheet import REVIEWED, Reviews
-from alignset.tables.files import check_output
+from alignset.review.verbatim import join_verbatim
+from alignset.tables.files import check_output, form_for, is_text, read_table
 
 MOST_SAID = 20_000
 """Characters of a list of problems that are printed."""
@@ -70,25 +72,47 @@ def command(
         for sheet in sheets
     ]
     label = label or _label_of(given)
-    frame = reading.read(table, ids=[given[0].id_column], label=label, truth=truth)
-    before = _log_beside(table)
-    how: dict[str, Any] = {
-        "truth": truth,
-        "log": before,
-        "replace": replace,
-        "adjudicated": adjudicated,
-    }
+    frame, cells = _read_table(table, out, reading, given[0].id_column, label, truth)
     try:
-        joined = join(frame, given, label=label, **how)
+        joined = join(
+            frame, given, label=label, truth=truth, log=_log_beside(table), replace=replace,
+            adjudicated=adjudicated,
+        )  # fmt: skip
     except SheetError as error:
         click.echo(f"error: {visible(error, most=MOST_SAID)}", err=True)
         click.get_current_context().exit(1)
     _check_kept(out, joined.log, replace=replace)
-    write_with_answers(joined.table, joined.log, out, overwrite=overwrite)
+    whole = joined.table
+    if cells is not None:
+        whole = join_verbatim(cells, joined.table, label=label, truth=truth)
+    form = form_for(out, table, dialect=reading.dialect)
+    write_with_answers(whole, joined.log, out, overwrite=overwrite, form=form)
     for note in dict.fromkeys(note for sheet in given for note in sheet.notes):
         ask.say(f"note: {note}")
     _report(joined, given, out)
     _say_next(joined, given, label, truth, out)
+
+
+def _read_table(
+    table: Path, out: Path, reading: TableReading, id_column: str, label: str, truth: str
+) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """Read what a join looks at, and, to be written again, every cell of a text file as it is.
+
+    From text to a format that knows numbers, a table is read as a whole, as every command does.
+    """
+    named: dict[str, Any] = {"ids": [id_column], "label": label, "truth": truth}
+    if not (is_text(table) and is_text(out)):
+        frame = reading.read(table, **named)
+        if is_text(table):
+            tell()(
+                f"{out.name} holds numbers as numbers, so 5.10 is 5.1 there, and words such as NA "
+                "are empty cells; write .csv or .tsv to keep every cell as it is."
+            )
+        return frame, None
+    cells = read_table(table, as_text=True, dialect=reading.dialect, tell=tell())
+    wanted = [label, *([] if id_column == ROW else [id_column])]
+    wanted += [name for name in (truth, *DESIGN, REVIEW_STATE) if name in cells]
+    return reading.read(table, columns=list(dict.fromkeys(wanted)), **named), cells
 
 
 def _read_names(named: Sequence[str], sheets: Sequence[Path]) -> dict[Path, str]:

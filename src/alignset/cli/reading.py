@@ -13,8 +13,8 @@ import pandas as pd
 from alignset.cli.visible import visible
 from alignset.tables.bins import Bins, add_bins, binned, parse_bins
 from alignset.tables.dialect import Dialect
-from alignset.tables.files import read_table
-from alignset.tables.spelling import fill_groups, unify_labels
+from alignset.tables.files import column_names, is_text, read_table
+from alignset.tables.spelling import fill_groups, read_names, unify_labels
 
 _DIALECT = (
     click.option("--sep", metavar="MARK", help="Separator of TABLE, such as ';' or tab.  "
@@ -56,20 +56,41 @@ class TableReading:
         label: str | None = None,
         truth: str | None = None,
         groups: Sequence[str] = (),
+        texts: Sequence[str] = (),
         columns: Sequence[str] | None = None,
         quiet: bool = False,
     ) -> pd.DataFrame:
-        """Read a table; notes go to standard output, or to standard error if ``quiet``."""
+        """Read a table; notes go to standard output, or to standard error if ``quiet``.
+
+        ``ids`` are read as they are written; so are ``texts``, but NA is a gap there.
+        """
         note = tell(quiet)
-        kept = [name for name in ids if name is not None]
+        kept = [*texts, *(name for name in ids if name is not None)]
         if columns is not None:
             columns = list(dict.fromkeys([*columns, *self.bins]))
         frame = read_table(path, columns=columns, as_text=kept, dialect=self.dialect, tell=note)
+        frame = read_names(frame, texts, keep_na=self.dialect.keep_na)
         frame = unify_labels(frame, label, truth, tell=note)
         frame = add_bins(frame, self.bins)
         if self.missing_group is not None:
             frame = fill_groups(frame, self.groups(groups), self.missing_group, note)
         return frame
+
+    def cells(self, path: Path, names: Sequence[str]) -> pd.DataFrame:
+        """Return the columns of these that a text or Excel file has, as it shows them.
+
+        Other formats know numbers from text, and show nothing.
+        """
+        if not is_text(path) and path.suffix.lower() != ".xlsx":
+            return pd.DataFrame()
+        there = set(column_names(path, dialect=self.dialect))
+        wanted = [name for name in dict.fromkeys(names) if name in there]
+        if not wanted:
+            return pd.DataFrame()
+        # what there is to tell was told when the table was read
+        return read_table(
+            path, columns=wanted, as_text=wanted, dialect=self.dialect, tell=_say_nothing
+        )
 
     def to_data(self) -> dict[str, Any]:
         """Return what a model must know to read other tables in the same way."""
@@ -78,6 +99,10 @@ class TableReading:
             **({"bins": found} if found else {}),
             **({"missing_group": self.missing_group} if self.missing_group is not None else {}),
         }
+
+
+def _say_nothing(_: str) -> None:
+    pass
 
 
 def tell(quiet: bool = False) -> Callable[[str], None]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from alignset.cli import review_options as ask
 from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
@@ -24,6 +26,7 @@ from alignset.review.sheet import (
     write_sheet,
 )
 from alignset.review.sidecar import design_path
+from alignset.review.verbatim import show_verbatim
 
 
 @click.command("sample", cls=TableCommand)
@@ -95,6 +98,7 @@ def command(
     options["group"] = reading.groups(named)
     labels = frame[label].drop_duplicates().tolist() if label in frame else []
     sheet = sample(frame, guess=ask.parse_guess(guess, labels), aim=aim, **options)
+    sheet = as_shown(sheet, frame, reading.cells(table, options["show"]))
     if not people:
         write_outputs(sheet, out, tasks, overwrite=overwrite)
         return
@@ -105,6 +109,11 @@ def command(
     double = sum(map(len, shared.values())) - len(sheet)
     click.echo(f"{_about(sheet, out)}; {double} of {len(sheet)} rows are reviewed twice")
     ask.say_next("review", next(iter(places.values())))
+
+
+def as_shown(sheet: Sheet, table: pd.DataFrame, cells: pd.DataFrame) -> Sheet:
+    """Return a sheet with the cells that its reviewers see as the table's file has them."""
+    return replace(sheet, rows=show_verbatim(sheet.rows, table, cells))
 
 
 def check_sheet_outputs(

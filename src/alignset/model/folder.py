@@ -300,7 +300,7 @@ def _after(found: ThresholdChoice | None, recalibration: GroupCalibration | None
 
 def _is_plain(model: Model) -> bool:
     """Tell whether a model reads tables as those of schema 4 did."""
-    how = any(model.manifest.get(name) for name in ("bins", "missing_group"))
+    how = any(model.manifest.get(name) for name in ("bins", "missing_group", "texts"))
     return not how and (isinstance(model.preprocessing, Matrix) or model.preprocessing.is_plain)
 
 

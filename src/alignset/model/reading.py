@@ -13,7 +13,8 @@ from alignset.model.fitted import Model
 from alignset.tables.bins import add_bins
 from alignset.tables.dialect import FOUND_OUT, NA_WORDS, Dialect, Tell, warn
 from alignset.tables.files import read_table
-from alignset.tables.spelling import fill_groups, unify_labels
+from alignset.tables.preprocess import Matrix
+from alignset.tables.spelling import as_known, fill_groups, read_names, unify_labels
 
 
 def read_for_model(
@@ -36,13 +37,35 @@ def read_for_model(
     classes: list[Any] = model.classes.tolist()
     if any(name in NA_WORDS for name in classes):
         kept += [name for name in (label, truth) if name is not None]
-    frame = read_table(path, as_text=kept, dialect=dialect, tell=tell)
+    texts = _texts(model)
+    frame = read_table(path, as_text=[*kept, *texts], dialect=dialect, tell=tell)
+    frame = _read_texts(frame, texts, model, dialect, tell)
     frame = unify_labels(frame, label, truth, classes=classes, tell=tell)
     bins = {name: edges for name, edges in _bins(model).items() if name in frame}
     frame = add_bins(frame, bins)
     missing = model.manifest.get("missing_group")
     if missing is not None:
         frame = fill_groups(frame, columns.groups, str(missing), tell)
+    return frame
+
+
+def _texts(model: Model) -> list[str]:
+    """Return the columns that were read as text in training."""
+    found = model.manifest.get("texts") or []
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise ValueError("the model's columns of text are not what alignset writes.")
+    return found
+
+
+def _read_texts(
+    frame: pd.DataFrame, texts: Sequence[str], model: Model, dialect: Dialect, tell: Tell
+) -> pd.DataFrame:
+    """Read columns of text as in training, with the names that the model knows."""
+    frame = read_names(frame, texts, keep_na=dialect.keep_na)
+    made = model.preprocessing
+    for c in () if isinstance(made, Matrix) else made.categories:
+        if c.name in texts and c.name in frame:
+            frame = as_known(frame, c.name, c.levels, tell)
     return frame
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 _FORMULA = re.compile("'*[=+\\-@\\t\\r\\n\uff0b\uff0d\uff1d\uff20]")
-_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
+_NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]+)*|[.,][0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def write_cell(value: Any) -> Any:
@@ -16,8 +16,8 @@ def write_cell(value: Any) -> Any:
 
     Examples
     --------
-    >>> [write_cell(value) for value in ("=1+1", "-3.5", "@home", "fine", -3)]
-    ["'=1+1", '-3.5', "'@home", 'fine', -3]
+    >>> [write_cell(value) for value in ("=1+1", "-3.5", "-2E-3", "@home", "fine", -3)]
+    ["'=1+1", '-3.5', '-2E-3', "'@home", 'fine', -3]
     """
     formula = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
     return f"'{value}" if formula else value

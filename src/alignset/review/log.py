@@ -13,6 +13,7 @@ from alignset.review.cells import read_cell, written_cells
 from alignset.review.sheet import CANNOT_TELL
 from alignset.tables.atomic import new_file
 from alignset.tables.files import check_columns, read_table, write_table
+from alignset.tables.written import TextForm
 
 ANSWER_COLUMNS = (
     "id", "reviewer", "answer", "time", "comment", "sheet", "wave", "adjudicated",
@@ -99,9 +100,14 @@ def write_answers(log: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def write_with_answers(
-    table: pd.DataFrame, log: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False
+    table: pd.DataFrame,
+    log: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    form: TextForm | None = None,
 ) -> None:
-    """Write a table and the answers in it.
+    """Write a table, as text in the ``form`` asked for, and the answers in it.
 
     The table is complete on the disk before the log is put in its place, and takes its own place
     right after it. If the process is killed between the two, the log is ahead, and joining the
@@ -109,7 +115,7 @@ def write_with_answers(
     """
     place = Path(path)
     with new_file(place) as part:
-        write_table(table, part, overwrite=overwrite)
+        write_table(table, part, overwrite=overwrite, form=form)
         if len(log):
             write_answers(log, answers_path(place))
 

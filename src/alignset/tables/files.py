@@ -8,7 +8,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from alignset.tables.delimited import find_layout, read_delimited
 from alignset.tables.dialect import FOUND_OUT, Dialect, Tell, warn
 from alignset.tables.excel import need_openpyxl, read_sheet, shown, write_sheet_file
 from alignset.tables.scan import check_unpacked
+from alignset.tables.written import TextForm, find_form, write_text
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 MAX_SHOWN = 80
@@ -136,9 +137,15 @@ def _keep_text(frame: pd.DataFrame, as_text: bool | Collection[str]) -> None:
 
 
 def write_table(
-    frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    form: TextForm | None = None,
 ) -> None:
     r"""Write a table in the format given by its suffix, completely or not at all.
+
+    A text file is UTF-8 with decimal points, unless another ``form`` is asked for.
 
     Examples
     --------
@@ -153,13 +160,26 @@ def write_table(
     kind = _format(place)
     with new_file(place) as part:
         if kind in SEPARATORS:
-            how: Any = "gzip" if place.suffix == ".gz" else None
-            frame.to_csv(part, sep=SEPARATORS[kind], index=False, compression=how)
+            write_text(frame, part, form or TextForm(SEPARATORS[kind]))
         elif kind == "xlsx":
             write_sheet_file(frame, part, place)
         else:
             _need_pyarrow(place)
             (frame.to_parquet if kind == "parquet" else frame.to_feather)(part)
+
+
+def form_for(out: Path, table: Path, *, dialect: Dialect = FOUND_OUT) -> TextForm | None:
+    """Return the form in which to write a table that was read; None unless both are text files."""
+    kinds = _format(table), _format(out)
+    if not set(kinds) <= set(SEPARATORS):
+        return None
+    found = find_form(table, SEPARATORS[kinds[0]], dialect)
+    return found if kinds[0] == kinds[1] else replace(found, separator=SEPARATORS[kinds[1]])
+
+
+def is_text(path: Path) -> bool:
+    """Tell whether a file is a table of text, whose cells can be kept as they are written."""
+    return _format(path) in SEPARATORS
 
 
 def check_output(path: Path, *, overwrite: bool = False) -> None:

@@ -1,15 +1,16 @@
-"""One spelling for each label, one group for missing groups, and groups from ranges of numbers."""
+"""One spelling for each label and name, and one group for missing groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from alignset.rows.listing import first_few
-from alignset.tables.dialect import Tell
+from alignset.tables.dialect import NA_WORDS, Tell
 from alignset.tables.files import check_plain
 from alignset.tables.kinds import as_levels
 
@@ -112,3 +113,55 @@ def fill_groups(frame: pd.DataFrame, groups: Sequence[str], name: str, tell: Tel
             rows = f"{missing.sum()} of {len(frame)} rows, which are the group {name!r}"
             tell(f"column {column!r} is missing in {rows}.")
     return frame
+
+
+def read_names(
+    frame: pd.DataFrame, names: Sequence[str], *, keep_na: Collection[str] = ()
+) -> pd.DataFrame:
+    """Return columns that were read as text with gaps where they say NA, and no spaces around.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"ops": ["5.10", " 5.1", "NA", ""]})
+    >>> read_names(frame, ["ops"])["ops"].tolist()
+    ['5.10', '5.1', None, None]
+    """
+    for name in names:
+        if name not in frame:
+            continue
+        values = frame[name].astype(object).map(str.strip, na_action="ignore")
+        gap = values.isna() | values.isin(["", *(() if name in keep_na else NA_WORDS)])
+        frame = frame.assign(**{name: values.where(~gap, None)})
+    return frame
+
+
+def as_known(
+    frame: pd.DataFrame, column: str, known: Collection[str | None], tell: Tell
+) -> pd.DataFrame:
+    """Write names as a model knows them where only decimals of a whole number differ.
+
+    A program that saves numbers beside gaps writes 1.0 where there was 1.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"site": ["1.0", "2.0", "5.10"]})
+    >>> as_known(frame, "site", ["1", "2", "5.1"], print)["site"].tolist()
+    column 'site': '1.0', '2.0' are read as '1', '2'.
+    ['1', '2', '5.10']
+    """
+    bare: dict[str, list[str]] = {}
+    for level in known:
+        if level is not None:
+            bare.setdefault(_whole(level), []).append(level)
+    held = [cell for cell in frame[column].dropna().unique().tolist() if cell not in known]
+    found = {cell: bare[_whole(cell)][0] for cell in held if len(bare.get(_whole(cell), ())) == 1}
+    if not found:
+        return frame
+    verb = "is" if len(found) == 1 else "are"
+    said = [first_few([repr(text) for text in texts], SHOWN) for texts in (found, found.values())]
+    tell(f"column {column!r}: {said[0]} {verb} read as {said[1]}.")
+    return frame.assign(**{column: frame[column].map(lambda cell: found.get(cell, cell))})
+
+
+def _whole(text: str) -> str:
+    return re.sub(r"(?<=\d)\.0+$", "", text)

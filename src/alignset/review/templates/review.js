@@ -267,7 +267,7 @@
 
   // ---- files -----------------------------------------------------------------------------------
 
-  const FORMULA = /^'*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/, NUMBER = /^[-+]?[0-9]+([.,][0-9]+)?$/;
+  const FORMULA = /^'*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/, NUMBER = /^[-+]?([0-9]+([.,][0-9]+)*|[.,][0-9]+)([eE][-+]?[0-9]+)?$/;
   const writeCell = (cell) => (FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell);
   const readCell = (cell) => (cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell);
   const quote = (cell) => (/[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
