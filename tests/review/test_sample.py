@@ -97,6 +97,7 @@ def test_neyman_takes_guesses():
 def test_rows_that_are_known_or_were_drawn_are_left_out():
     wave = pd.Series([1.0] * 5 + [None] * 395)
     before = TABLE.assign(reviewed=["no"] * 3 + [None] * 397, wave=wave)
+    before = before.assign(stratum=wave.map({1.0: "1"}), probability=wave / 80)
     rows = sample(before, n=395, label="obs", truth="reviewed", random_state=0).frame()
     assert rows["row"].min() == 5
     assert (rows["wave"] == 2).all()
@@ -154,7 +155,8 @@ def test_bad_options_are_refused(options, said):
         (
             TABLE.rename(columns={"pid": "stratum"}),
             {"id": "stratum"},
-            "the id column cannot be 'stratum': the sheet has its own.",
+            "the table has a column 'stratum' of its own, and `alignset join` writes how rows "
+            "were drawn for review to one of that name; rename it, such as to 'own_stratum'.",
         ),
         (
             TABLE.assign(obs="no"),

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.labels import is_missing
+from alignset.review.earlier import check_not_own
 from alignset.review.ids import (
     DESIGN,
     PROBABILITY,
@@ -101,6 +102,7 @@ def join(
     [<NA>, <NA>, 0]
     """
     check_columns(table, [label])
+    check_not_own(table, truth)
     sheets = [reviews] if isinstance(reviews, Reviews) else list(reviews)
     _check_answered(sheets)
     place = _Place.of(table, sheets, label, truth)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from alignset.review.aim import Aim, check_between, read_rows
 from alignset.review.belief import believe
 from alignset.review.design import Allocation, allocate, draw_stratified, proportional
+from alignset.review.earlier import check_not_own
 from alignset.review.sheet import WAVE, Sheet, make_sheet
 from alignset.review.shortest import Shares, share_out
 from alignset.review.waves import read_waves
@@ -141,6 +142,7 @@ def _for_aim(
 
 def open_rows(table: pd.DataFrame, truth: str | None) -> NDArray[np.bool_]:
     """Return which rows have no true label and have not been on a sheet."""
+    check_not_own(table, truth)
     is_open: Any = np.ones(len(table), dtype=bool)
     if truth is not None:
         is_open &= table[truth].isna().to_numpy()
