@@ -193,3 +193,55 @@ def test_it_ends_with_the_command_that_draws_the_rows(capsys, tmp_path):
         place = ["-o", str(tmp_path / f"sheet{len(given)}.csv")]
         assert main([*words[: words.index("-o")], *place]) == 0
         capsys.readouterr()
+
+
+GUESS = ["--guess", "no=0.05", "--guess", "yes=0.3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "column"),
+    [
+        (["--budget", 60], "within_budget"),
+        (["--budget", 60, "--floor", 3, "--allocation", "even"], "within_budget"),
+        (["--budget", 60, "--allocation", "neyman", *GUESS], "within_budget"),
+        (["--precision", 0.06], "needed"),
+        (["--precision", 0.07, *GUESS, "--expected", "--level", 0.9], "needed"),
+        (["--precision", 0.1, "--assurance", 0.8, "--interval", "exact"], "needed"),
+    ],
+)
+def test_the_command_of_the_last_line_draws_what_was_planned(
+    capsys, monkeypatch, table, words, column
+):
+    monkeypatch.chdir(table.parent)
+    argv = ["plan", table.name, "--label", "obs", "--group", "sex", *words]
+    planned = pd.DataFrame(json.loads(run(capsys, *argv, "--json")[1])["cells"])
+    last = run(capsys, *argv)[1].splitlines()[-1]
+    command = shlex.split(last.removeprefix("next: alignset "))
+    assert run(capsys, *command)[0] == 0
+    rows = pd.read_csv(table).loc[pd.read_csv("sheet.csv")["row"]]
+    drawn = rows.value_counts(["sex", "obs"])
+    wanted = planned.set_index(["group", "label"])[column]
+    assert drawn.reindex(wanted.index, fill_value=0).tolist() == wanted.tolist()
+
+
+def test_the_command_of_the_last_line_reads_the_table_in_the_same_way(
+    capsys, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"age": np.arange(200) % 90, "obs": ["no", "no", "no", "yes"] * 50})
+    frame["age"] = frame["age"].where(frame["age"] > 2)
+    frame.to_csv("t.csv", sep="~", index=False)
+    how = ["--sep", "~", "--bin", "age=40,60", "--missing-group", "unknown"]
+    argv = ["plan", "t.csv", "--label", "obs", "--group", "age", *how, "--precision", 0.1]
+    last = run(capsys, *argv, "--nonresponse", 0.2)[1].splitlines()[-1]
+    assert run(capsys, *shlex.split(last.removeprefix("next: alignset ")))[0] == 0
+    sent = json.loads(run(capsys, *argv, "--nonresponse", 0.2, "--json")[1])["to_send"]
+    assert len(pd.read_csv("sheet.csv")) == sent
+
+
+def test_rows_are_shared_out_in_one_way(capsys, tmp_path, table):
+    argv = ["sample", table, "--n", 60, "--label", "obs", "--precision", 0.1]
+    for words in (["--allocation", "even"], ["--measure", "prevalence"]):
+        code, _, err = run(capsys, *argv, *words, "-o", tmp_path / "s.csv")
+        assert code == 2
+        assert "--precision says how to share rows out; so does --allocation or --measure" in err

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableCommand, TableReading, reading_options
+from alignset.cli.reading import TableCommand, TableReading, reading_options, reading_words
 from alignset.review.agreement import agreement_frame
 from alignset.review.cells import written_cells
 from alignset.review.disputes import Disputes, find_disputes
@@ -70,7 +70,7 @@ def command(
         ask.say(f"{out}: {len(found)} rows to adjudicate, those that matter most first")
         ask.say("next: fill in its column `reviewed`, on `alignset review`'s page or by hand, then")
         whole = table or Path("TABLE")
-        ask.say_next("join", out, whole, "--adjudicated", "-o", "adjudicated.csv")
+        ask.say_next("join", out, whole, "--adjudicated", *reading_words(), "-o", "adjudicated.csv")
     elif len(found):
         ask.say(f"{len(found)} rows to adjudicate; write them with -o queue.csv")
 

@@ -10,7 +10,7 @@ import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableCommand, TableReading, reading_options, tell
+from alignset.cli.reading import TableCommand, TableReading, reading_options, reading_words, tell
 from alignset.cli.visible import visible
 from alignset.review.ids import DESIGN, REVIEW_STATE, ROW
 from alignset.review.join import Joined, join
@@ -178,14 +178,17 @@ def _report(joined: Joined, given: Sequence[Reviews], out: Path) -> None:
 def _say_next(joined: Joined, given: Sequence[Reviews], label: str, truth: str, out: Path) -> None:
     """Say what settles a dispute, or else how to learn from the answers."""
     own_id = ["--id", given[0].id_column] if given[0].id_column != "row" else []
+    words: list[object]
     if joined.n_disputed:
         log = answers_path(out)
-        ask.say_next("disputes", log, out, "--label", label, *own_id, "-o", "disputes.csv")
+        words = ["disputes", log, out, "--label", label, *own_id, *reading_words()]
+        ask.say_next(*words, "-o", "disputes.csv")
         return
     design = next((sheet.design for sheet in given if sheet.design is not None), None)
-    words: list[object] = ["fit", out, "--label", label, "--truth", truth]
+    words = ["fit", out, "--label", label, "--truth", truth]
     for name in () if design is None else design.groups:
         words += ["--group", name]
     if joined.log["reviewer"].nunique() > 1:  # how often each errs is part of what is known
         words += ["--answers", answers_path(out)]
-    ask.say_next(*words, *own_id, "--probability", "probability", "--out", "model")
+    words += [*own_id, "--probability", "probability", *reading_words()]
+    ask.say_next(*words, "--out", "model")

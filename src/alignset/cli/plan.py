@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
+from alignset.cli.reading import (
+    TableCommand,
+    TableReading,
+    grouping_options,
+    reading_options,
+    reading_words,
+)
+from alignset.cli.review_options import ASSURANCE, LEVEL
+from alignset.evaluate.proportion import IntervalRule, wilson
 from alignset.review.aim import Aim
+from alignset.review.design import neyman, proportional
 from alignset.review.forecast import Forecast, forecast
 from alignset.review.outlay import Outlay
 from alignset.review.plan import Plan, plan
@@ -27,11 +38,8 @@ from alignset.rows.percent import percent
 @ask.between_option
 @click.option("--truth", metavar="COLUMN", help="True label of rows reviewed so far.")
 @click.option("--precision", type=float, default=0.05, show_default=True, help="Half-width wanted.")
-@click.option(
-    "--assurance", type=float, default=0.9, show_default=True,
-    help="Share of reviews that keep the half-width.",
-)  # fmt: skip
-@click.option("--expected", is_flag=True, help="Plan the expected half-width: half keep it.")
+@ask.assurance_option
+@ask.expected_option
 @click.option(
     "--nonresponse", type=float, default=0.0, metavar="SHARE",
     help="Share of rows expected to come back without an answer; more are sent out.",
@@ -60,33 +68,22 @@ def command(
     much these tell is learned from the rows reviewed so far, if there are 20 or more, and otherwise
     follows from --guess. --budget, --allocation, --floor and --interval then do not apply.
 
-    No file is written. Draw the rows with `alignset sample --measure` and the same options.
+    No file is written. The last line is the command that draws these rows.
     """
     aim, truth = ask.take_aim(options), options.pop("truth")
     label, named = options["label"], list(options["group"])
-    group = options["group"] = reading.groups(named)
+    options["group"] = reading.groups(named)
     expected, seed = options.pop("expected"), options.pop("random_state")
     assert aim is not None
     spent = {name: options.pop(name) for name in ("nonresponse", "cost")}
     Outlay((), (), **spent)  # refuses what cannot be, before any work is done
     # a first wave brings the columns of its sheet, whichever of them there are
     wanted = None if truth else list(dict.fromkeys([label, *named, *aim.columns]))
-    frame = reading.read(
-        table, label=label, truth=truth, groups=named, columns=wanted, quiet=as_json
-    )
+    roles: dict[str, Any] = {"label": label, "truth": truth, "groups": named}
+    frame = reading.read(table, columns=wanted, quiet=as_json, **roles)
     rates = ask.parse_guess(guess, frame[label].drop_duplicates().tolist())
-    if aim == Aim("wrong") and truth is None:
-        options["assurance"] = None if expected else options["assurance"]
-        made: Plan | Forecast = plan(frame, guess=rates, **options)
-    else:
-        if options["budget"] is not None:
-            raise click.UsageError("--budget is for the noise rate without --score and --truth.")
-        asked = {name: options[name] for name in ("precision", "level", "assurance")}
-        asked |= {"assurance": 0.5} if expected else {}
-        made = forecast(
-            frame, aim, label=label, group=group, truth=truth, guess=rates, random_state=seed,
-            **asked,
-        )  # fmt: skip
+    how = {"truth": truth, "guess": rates, "expected": expected, "random_state": seed}
+    made = _make(frame, aim, options, **how)
     cells = made.frame() if isinstance(made, Plan) else made.cells
     outlay = Outlay(cells["needed"].tolist(), cells["rows"].tolist(), **spent)
     if as_json:
@@ -98,24 +95,63 @@ def command(
         _print_forecast(made)
     _print_outlay(outlay)
     if made.total:
-        ask.say_next(*_next(made, aim, table, label, group, truth))
+        n = options["budget"] or (outlay.total if spent["nonresponse"] else made.total)
+        known = [] if truth is None else ["--truth", truth]
+        words = ["--n", n, "--label", label, *_each("--group", named), *known]
+        words += [*_shares(made, aim, options, guess), *reading_words(), "-o", "sheet.csv"]
+        ask.say_next("sample", table, *words)
 
 
-def _next(
-    made: Plan | Forecast, aim: Aim, table: Path, label: str, group: list[str], truth: str | None
+def _make(
+    frame: pd.DataFrame, aim: Aim, options: dict[str, Any], *, expected: bool, **how: Any
+) -> Plan | Forecast:
+    """Plan by formula where there is one, and by simulated reviews otherwise."""
+    if aim == Aim("wrong") and how["truth"] is None:
+        options["assurance"] = None if expected else options["assurance"]
+        return plan(frame, guess=how["guess"], **options)
+    if options["budget"] is not None:
+        raise click.UsageError("--budget is for the noise rate without --score and --truth.")
+    asked = {name: options[name] for name in ("label", "group", "precision", "level", "assurance")}
+    return forecast(frame, aim, **asked | ({"assurance": 0.5} if expected else {}), **how)
+
+
+def _each(option: str, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]
+
+
+def _shares(
+    made: Plan | Forecast, aim: Aim, options: dict[str, Any], guess: tuple[str, ...]
 ) -> list[str]:
-    """Return the words of the command that draws the rows."""
-    n = made.budget if isinstance(made, Plan) and made.budget else made.total
-    words = ["sample", str(table), "--n", str(n), "--label", label]
-    words += [word for name in group for word in ("--group", name)]
-    words += [] if truth is None else ["--truth", truth]
+    """Return the words that make `alignset sample` share rows out among cells as the plan does."""
+    guessed = _each("--guess", guess)
     if isinstance(made, Forecast):
-        words += ["--measure", aim.measure]
-        cut = None if aim.threshold is None else f"{aim.threshold:g}"
-        for name, value in (("score", aim.score), ("score-b", aim.score_b), ("threshold", cut)):
-            words += [] if value is None else [f"--{name}", str(value)]
-        words += [] if aim.between is None else ["--between", *map(str, aim.between)]
-    return [*words, "-o", "sheet.csv"]
+        return [*_as_aimed(aim), *guessed]
+    if made.budget is None:
+        return [*_as_needed(made, options["rule"]), *guessed]
+    how = options["allocation"]
+    words = ["--floor", str(options["floor"])]
+    if how is not proportional:
+        words += ["--allocation", how.__name__]
+    return [*words, *guessed] if how is neyman else words
+
+
+def _as_aimed(aim: Aim) -> list[str]:
+    words = ["--measure", aim.measure]
+    for name in ("score", "score_b", "threshold"):
+        value = getattr(aim, name)
+        words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+    return words if aim.between is None else [*words, "--between", *map(str, aim.between)]
+
+
+def _as_needed(made: Plan, rule: IntervalRule) -> list[str]:
+    """Return the words that ask for what the plan asked for, except where it is the default."""
+    words = ["--precision", str(made.precision)]
+    if made.assurance is None:
+        words.append("--expected")
+    elif made.assurance != ASSURANCE:
+        words += ["--assurance", str(made.assurance)]
+    words += [] if made.level == LEVEL else ["--level", str(made.level)]
+    return words if rule is wilson else [*words, "--interval", "exact"]
 
 
 def _as_json(made: Plan | Forecast) -> dict[str, Any]:

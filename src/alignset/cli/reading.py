@@ -114,6 +114,17 @@ GIVEN = "options of a reading"
 """Where a context keeps the options of a reading as they were given."""
 
 
+def reading_words() -> list[str]:
+    """Return the options of a reading as they were given, for the command to type next."""
+    context = click.get_current_context()
+    words: list[str] = []
+    for param in context.command.params:
+        value = context.meta[GIVEN].get(param.name or "")
+        for each in value if isinstance(value, tuple) else [value]:
+            words += [] if each is None else [param.opts[-1], str(each)]
+    return words
+
+
 class TableCommand(click.Command):
     """A command whose options about reading a table become one argument, ``reading``."""
 

@@ -23,6 +23,8 @@ from alignset.tables.files import plain
 
 ALLOCATIONS: Mapping[str, Allocation] = {of.__name__: of for of in (proportional, even, neyman)}
 INTERVALS: Mapping[str, IntervalRule] = {"wilson": wilson, "exact": clopper_pearson}
+LEVEL, ASSURANCE = 0.95, 0.9
+"""Coverage of intervals, and share of reviews that keep a plan, unless others are asked for."""
 MAX_CELL = 200
 """Characters of a cell that are printed."""
 LONG_TEXT = 40
@@ -49,13 +51,20 @@ def _check_level(_context: click.Context, _option: click.Parameter, level: float
 
 
 level_option = click.option(
-    "--level", default=0.95, show_default=True, callback=_check_level,
+    "--level", default=LEVEL, show_default=True, callback=_check_level,
     help="Coverage of the intervals.",
 )  # fmt: skip
 interval_option = click.option(
     "--interval", "rule", type=click.Choice(list(INTERVALS)), default="wilson", show_default=True,
     callback=lambda _context, _option, name: INTERVALS[name],
 )  # fmt: skip
+assurance_option = click.option(
+    "--assurance", type=float, default=ASSURANCE, show_default=True,
+    help="Share of reviews that keep the half-width.",
+)  # fmt: skip
+expected_option = click.option(
+    "--expected", is_flag=True, help="Plan the expected half-width: half keep it."
+)
 allocation_option = click.option(
     "--allocation", type=click.Choice(list(ALLOCATIONS)), default="proportional", show_default=True,
     callback=lambda _context, _option, name: ALLOCATIONS[name],

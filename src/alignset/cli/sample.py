@@ -11,11 +11,14 @@ import pandas as pd
 
 from alignset.cli import review_options as ask
 from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
+from alignset.review.aim import Aim
+from alignset.review.design import proportional
 from alignset.review.label_studio import (
     LABEL_STUDIO_CONFIG,
     check_json_output,
     write_label_studio,
 )
+from alignset.review.plan import for_precision
 from alignset.review.sample import sample
 from alignset.review.sheet import (
     Sheet,
@@ -39,6 +42,12 @@ from alignset.review.verbatim import show_verbatim
 @ask.show_option
 @click.option("--show-label", is_flag=True, help="Show the observed label to the reviewer.")
 @ask.allocation_option
+@click.option("--precision", type=float, help="Share rows out as `alignset plan` does for this "
+              "half-width, instead of by --allocation.")  # fmt: skip
+@ask.assurance_option
+@ask.expected_option
+@ask.level_option
+@ask.interval_option
 @ask.guess_option
 @ask.measure_option(None)
 @ask.score_option
@@ -85,6 +94,7 @@ def command(
     more, and otherwise follows from --guess. No row's probability is zero.
     """
     aim = ask.take_aim(options)
+    _take_precision(options, aim)
     people = check_reviewers([name.strip() for name in reviewers.split(",") if name.strip()])
     if twice and not people:
         raise click.UsageError("--twice needs --reviewers.")
@@ -109,6 +119,19 @@ def command(
     double = sum(map(len, shared.values())) - len(sheet)
     click.echo(f"{_about(sheet, out)}; {double} of {len(sheet)} rows are reviewed twice")
     ask.say_next("review", next(iter(places.values())))
+
+
+def _take_precision(options: dict[str, Any], aim: Aim | None) -> None:
+    """Make an allocation of the options about a plan's precision."""
+    planned = {name: options.pop(name) for name in ("precision", "level", "assurance", "rule")}
+    expected = options.pop("expected")
+    if planned["precision"] is None:
+        return
+    if aim is not None or options["allocation"] is not proportional:
+        raise click.UsageError("--precision says how to share rows out; so does --allocation or "
+                               "--measure: pass one of them.")  # fmt: skip
+    planned |= {"assurance": None} if expected else {}
+    options["allocation"] = for_precision(**planned)
 
 
 def as_shown(sheet: Sheet, table: pd.DataFrame, cells: pd.DataFrame) -> Sheet:

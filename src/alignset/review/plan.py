@@ -156,17 +156,11 @@ def plan(
     cells = read_cells(table, label=label, group=group)
     sizes = cells.counts
     rates = guessed_rates(guess, cells)
-    if not 0 < precision < 0.5:
-        raise ValueError(f"precision must lie in (0, 0.5), got {precision}; write 0.05 for 5 %.")
+    ask = _ask(precision, level, assurance, rule, len(sizes))
     if floor < 0:
         raise ValueError(f"floor must not be negative, got {floor}.")
     if budget is not None and not 0 < budget <= sizes.sum():
         raise ValueError(f"budget must be from 1 to {sizes.sum()} (all rows), got {budget}.")
-    if assurance is not None and not 0 < assurance < 1:
-        raise ValueError(f"assurance must lie in (0, 1), got {assurance}; write 0.9 for 90 %.")
-    # groups are reviewed independently, so all keep the half-width that often
-    each = None if assurance is None else assurance ** (1 / len(sizes))
-    ask = _Question(precision, level, rule, each)
     needed = np.stack([ask.rows_needed(*of) for of in zip(sizes, rates, strict=True)])
     worst = np.stack([ask.rows_at_worst(of) for of in sizes])
     counts = {"rows": sizes, "needed": needed, "needed_at_worst": worst, "within_budget": None}
@@ -174,6 +168,44 @@ def plan(
         counts["within_budget"] = allocate(sizes, allocation(sizes, rates), budget, floor=floor)
     groups, by_cell = _frames(cells, counts, rates, ask)
     return Plan(len(table), precision, level, assurance, guess, budget, groups, by_cell)
+
+
+def for_precision(
+    precision: float,
+    *,
+    level: float = 0.95,
+    assurance: float | None = 0.9,
+    rule: IntervalRule = wilson,
+) -> Allocation:
+    """Return the allocation that shares rows out as :func:`plan` needs them for a half-width.
+
+    Examples
+    --------
+    >>> for_precision(0.05)(np.array([[500, 400], [60, 40]]), np.full((2, 2), 0.2)).tolist()
+    [[118.0, 94.0], [44.0, 30.0]]
+    """
+
+    def needed(sizes: Any, rates: Any) -> Floats:
+        ask = _ask(precision, level, assurance, rule, len(sizes))
+        counts = [
+            ask.rows_needed(*of) if of[0].any() else of[0]
+            for of in zip(np.asarray(sizes), np.asarray(rates), strict=True)
+        ]
+        return np.stack(counts).astype(np.float64)
+
+    return needed
+
+
+def _ask(
+    precision: float, level: float, assurance: float | None, rule: IntervalRule, n_groups: int
+) -> _Question:
+    if not 0 < precision < 0.5:
+        raise ValueError(f"precision must lie in (0, 0.5), got {precision}; write 0.05 for 5 %.")
+    if assurance is not None and not 0 < assurance < 1:
+        raise ValueError(f"assurance must lie in (0, 1), got {assurance}; write 0.9 for 90 %.")
+    # groups are reviewed independently, so all keep the half-width that often
+    each = None if assurance is None else assurance ** (1 / n_groups)
+    return _Question(precision, level, rule, each)
 
 
 def _frames(
