@@ -267,3 +267,15 @@ def test_a_model_reads_codes_of_a_later_table_as_text(tmp_path, capsys):
     assert "count as other" not in said
     ill = read_table(tmp_path / out)["p_yes"].to_numpy().reshape(-1, 3)
     assert (ill[:, 0] > ill[:, 1] + 0.2).all()
+
+
+def test_a_later_date_that_can_be_read_both_ways_is_refused(made, tmp_path, capsys):
+    later = hospital(seed=1)
+    later.loc[4, "visit"] = "08/01/2023"
+    table = write(later, tmp_path / "l.csv")
+    code, _, err = run(capsys, "predict", made[0] / "m", table, "-o", tmp_path / "p.csv")
+    assert code == 1
+    assert err == (
+        "error: column 'visit' holds '08/01/2023' in data row 5; it takes dates such as "
+        "31.01.2020 or 2020-01-31, and with another mark nothing says which number is the day.\n"
+    )

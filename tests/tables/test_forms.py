@@ -47,6 +47,49 @@ def test_dates_of_any_form_are_the_same_days():
         as_numbers(pd.Series(["31.02.2020"]), "date", None, form=Form("dmy"))
 
 
+DAYS = ["05.02.2019", "31.01.2020", "12.12.2021"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "later"),
+    [
+        (DAYS, "08/01/2023"),
+        (DAYS, "08-01-2023"),
+        (["01/31/2020", "02/05/2019"], "08.01.2023"),
+        ([*DAYS * 9, "unknown"], "08/01/2023"),
+    ],
+)
+def test_a_date_that_another_mark_leaves_open_is_refused(cells, later):
+    form = what_holds(pd.Series(cells)).form
+    with pytest.raises(ValueError, match=f"holds '{later}' in data row 2; it takes dates such as"):
+        as_numbers(pd.Series([cells[0], later]), "date", None, form=form)
+
+
+@pytest.mark.parametrize(
+    ("cells", "later", "day"),
+    [
+        (DAYS, "31/01/2023", "2023-01-31"),
+        (DAYS, "01/01/2023", "2023-01-01"),
+        (["31/01/2020", "05/02/2019"], "08.01.2023", "2023-01-08"),
+        (["31/01/2020", "05/02/2019"], "08/01/2023", "2023-01-08"),
+        ([*DAYS, "31/01/2020"], "08/01/2023", "2023-01-08"),
+    ],
+)
+def test_a_date_that_can_be_read_in_one_way_is_read(cells, later, day):
+    form = what_holds(pd.Series(cells)).form
+    days = as_numbers(pd.Series([later, day]), "date", None, form=form)
+    assert days[0] == days[1]
+
+
+def test_a_column_with_two_marks_must_tell_the_order_of_both():
+    with pytest.raises(ValueError, match="such as '08/01/2023', and nothing says which number is"):
+        what_holds(pd.Series([*DAYS, "08/01/2023"]))
+
+
+def test_a_model_of_an_earlier_version_reads_every_mark():
+    assert as_numbers(pd.Series(["02/01/1970"]), "date", None, form=Form("dmy"))[0] == 1
+
+
 @pytest.mark.parametrize(
     ("cell", "form", "number"),
     [

@@ -50,6 +50,7 @@ class Form:
     unit: str | None = None  # text after the numbers, which may be empty; None if there is no text
     decimal: str = "."
     lenient: bool = False  # whether cells that cannot be read are gaps, not errors
+    marks: str = ""  # between day and month where the order of these is known; any if it is empty
 
 
 PLAIN = Form()
@@ -68,16 +69,51 @@ def date_form(cells: Sequence[str], counts: Sequence[int], name: Any) -> Form | 
         return None
     if rows["ymd"] == most:
         return Form("ymd", lenient=most < total)
-    if rows["dmy"] == rows["mdy"]:
-        first = next(c for c, fit in zip(cells, fits["dmy"], strict=True) if fit)
-        if "." not in first:
+    order = "dmy" if rows["dmy"] >= rows["mdy"] else "mdy"
+    dates = [c for c, fit in zip(cells, fits[order], strict=True) if fit]
+    return Form(order, lenient=most < total, marks=_known_marks(dates, order, name))
+
+
+def _known_marks(dates: Sequence[str], order: str, name: Any) -> str:
+    """Return the marks between day and month; refuse one whose dates can all be read both ways.
+
+    With points the day comes first; with others, a day after the 12th tells.
+    """
+    firsts: dict[str, str] = {}
+    known = {"."} if order == "dmy" else set()
+    for cell in dates:
+        found = _DATE.fullmatch(cell.strip())
+        if found is not None:
+            firsts.setdefault(found["mark"], cell)
+            known |= {found["mark"]} if None in _both_ways(cell) else set()
+    for mark, first in firsts.items():
+        if mark not in known:
             raise ValueError(
                 f"column {name!r} holds dates such as {first!r}, and nothing says which number is "
                 "the day; write them as 2020-01-31, or leave the column out with --ignore "
                 f"{name}."
             )
-        return Form("dmy", lenient=most < total)
-    return Form("dmy" if rows["dmy"] == most else "mdy", lenient=most < total)
+    return "".join(sorted(known))
+
+
+def _both_ways(cell: str) -> set[str | None]:
+    """Return what a date is with the day first, and with the month first."""
+    return {date_text(cell, order) for order in ("dmy", "mdy")}
+
+
+def unclear_date(cell: str, form: Form) -> bool:
+    """Tell whether a date is written with a mark for which the order of its numbers is not known.
+
+    Examples
+    --------
+    >>> german = Form("dmy", marks=".")
+    >>> [unclear_date(cell, german) for cell in ("08.01.2023", "08/01/2023", "31/01/2023")]
+    [False, True, False]
+    """
+    found = _DATE.fullmatch(cell.strip()) if form.marks else None
+    if found is None or found["mark"] in form.marks:
+        return False
+    return len(_both_ways(cell) - {None}) == 2
 
 
 def date_text(cell: str, order: str) -> str | None:

@@ -18,6 +18,7 @@ from alignset.tables.forms import (
     date_form,
     date_text,
     read_cells_once,
+    unclear_date,
     unit_form,
     unit_number,
 )
@@ -182,6 +183,7 @@ def _as_dates(
     if is_datetime64_any_dtype(values):
         dates = values if values.dt.tz is not None else values.dt.tz_localize("UTC")
     else:
+        _refuse_unclear(values, form, first_row)
         made, _ = read_cells_once(values, lambda v: date_text(str(v), form.order), None, object)
         text = pd.Series(made, index=values.index, dtype=object)
         dates = pd.to_datetime(text, errors="coerce", format="ISO8601", utc=True)
@@ -193,6 +195,20 @@ def _as_dates(
         _refuse(values, wrong, first_row, accepted)
     plain = dates.dt.tz_convert("UTC").dt.tz_localize(None)
     return np.asarray(plain.to_numpy().astype("datetime64[us]"))
+
+
+def _refuse_unclear(values: pd.Series[Any], form: Form, first_row: int) -> None:
+    """Refuse dates that another mark makes readable both ways, also where others may be gaps."""
+    if not form.marks:
+        return
+    unclear, _ = read_cells_once(values, lambda v: unclear_date(str(v), form), False, bool)
+    mark = form.marks[-1]
+    example = mark.join(["31", "01", "2020"] if form.order == "dmy" else ["01", "31", "2020"])
+    accepted = (
+        f"dates such as {example} or 2020-01-31, and with another mark nothing says which number "
+        "is the day"
+    )
+    _refuse(values, unclear, first_row, accepted)
 
 
 def _refuse(

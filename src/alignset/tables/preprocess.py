@@ -391,5 +391,6 @@ def _check_types(numbers: list[Number], categories: list[Category]) -> None:
 def _check_form(form: Form, name: str) -> None:
     unit = form.unit is None or (isinstance(form.unit, str) and len(form.unit) <= MAX_UNIT)
     known = form.order in ORDERS and form.decimal in (".", ",")
-    if not (unit and known and isinstance(form.lenient, bool)):
+    marks = isinstance(form.marks, str) and set(form.marks) <= set("./-")
+    if not (unit and known and marks and isinstance(form.lenient, bool)):
         raise ValueError(f"form of column {name!r}")

@@ -129,9 +129,10 @@ def read_names(
     for name in names:
         if name not in frame:
             continue
-        values = frame[name].astype(object).map(str.strip, na_action="ignore")
-        gap = values.isna() | values.isin(["", *(() if name in keep_na else NA_WORDS)])
-        frame = frame.assign(**{name: values.where(~gap, None)})
+        gaps = {"", *(() if name in keep_na else NA_WORDS)}
+        bare = [cell.strip() if isinstance(cell, str) else "" for cell in frame[name].tolist()]
+        cells = [None if cell in gaps else cell for cell in bare]
+        frame = frame.assign(**{name: pd.Series(cells, index=frame.index, dtype=object)})
     return frame
 
 
