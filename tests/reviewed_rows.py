@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alignset.estimator import NoisyLabelClassifier
+from alignset.learners import Blend
 from alignset.methods import JointAlignment
 
 Array = NDArray[Any]
+
+# two candidates, where what they are does not matter
+FAST = Blend(strategies=("observed", "joint"), learners=("linear",), network=None, folds=2)
 
 
 class Data(NamedTuple):

@@ -34,7 +34,7 @@ assert fits.score.shape == (1, 2) and fits.score.isfinite().all()
 
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)
-y_true = np.where(np.arange(80) < 20, y, np.nan)
+y_true = np.where(np.arange(80) < 40, y, np.nan)
 clf = NoisyLabelClassifier(method=Smoothed(), n_configs=3, max_epochs=2, hidden=4, random_state=0)
 clf.fit(X, y, y_true=y_true)
 assert clf.predict_proba(X).shape == (80, 2)

@@ -63,7 +63,7 @@ def test_a_study_cell_and_the_estimator_give_the_same_bits(
     rows = whole.train
     y_true = np.where(rows.reviewed, rows.y_true, np.nan)
     clf = estimator_of(cell, configs, changes)
-    monkeypatch.setattr(learn, "configs_of", lambda *_: configs)
+    monkeypatch.setattr(learn, "configs_of", lambda *_, **__: configs)
     order = np.random.default_rng(0).permutation(len(rows))  # a user's rows come in any order
     clf.fit(
         rows.X[order].astype(float), rows.y_seen[order], y_true=y_true[order],

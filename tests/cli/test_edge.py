@@ -104,7 +104,7 @@ def test_text_that_is_not_utf_8_in_parquet_is_refused(tmp_path):
 @pytest.mark.parametrize("wave", ["inf", "1.5", "1e30", "first"])
 def test_waves_of_a_table_are_whole_numbers(tmp_path, capsys, wave):
     path = tmp_path / "t.csv"
-    rows = [f"{i % 2},{'1' if i < 3 else ''},1,{wave if i < 3 else ''},0.5" for i in range(20)]
+    rows = [f"{i % 2},{f'1,1,{wave},0.5' if i < 3 else ',,,'}" for i in range(20)]
     path.write_text("\n".join(["obs,reviewed,stratum,wave,probability", *rows]))
     told = ["sample", path, "--n", "3", "--label", "obs", "--truth", "reviewed"]
     code, _, err = run(capsys, *told, "-o", tmp_path / "s.csv")

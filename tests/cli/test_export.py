@@ -8,7 +8,8 @@ from alignset.estimator import NoisyLabelClassifier
 @pytest.fixture
 def model(tmp_path):
     clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0, n_jobs=1)
-    clf.fit(np.eye(4), [0, 1, 0, 1], y_true=[0, 1, 1, None]).save(tmp_path / "m")
+    y = np.arange(40) % 2
+    clf.fit(np.eye(40), y, y_true=[1, *y[1:30], *[None] * 10]).save(tmp_path / "m")
     return tmp_path / "m"
 
 

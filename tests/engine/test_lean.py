@@ -25,13 +25,13 @@ from alignset import NoisyLabelClassifier
 from alignset.engine import Trainer
 from alignset.methods import Standard
 
-problem = make_problem(60)
+problem = make_problem(100)
 fits = Trainer(hidden=4, max_epochs=2, n_jobs=1).fit(Standard(), [problem])
 assert fits.probability(problem.validation.X).shape == (1, 36, 2)
 rows = problem.train
 model = NoisyLabelClassifier(Standard(), hidden=4, max_epochs=2, random_state=0)
 model.fit(rows.X, rows.y_seen, y_true=[y if y >= 0 else None for y in rows.y_true])
-assert model.predict_proba(rows.X).shape == (60, 2)
+assert model.predict_proba(rows.X).shape == (100, 2)
 """
 
 

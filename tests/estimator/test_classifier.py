@@ -16,7 +16,7 @@ import scipy.sparse
 import sklearn
 import torch
 from numpy.typing import NDArray
-from reviewed_rows import Data, make_data, small
+from reviewed_rows import FAST, Data, make_data, small
 from scipy.stats import loguniform
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -34,6 +34,7 @@ from alignset.estimator import (
     UnobservedClassWarning,
     UnreviewedGroupWarning,
 )
+from alignset.learners import Blend
 from alignset.methods import Alignment, JointAlignment, Method, Standard
 from alignset.stack import Module
 
@@ -302,7 +303,7 @@ def test_data_given_twice_are_twice_as_many_people(data: Data) -> None:
     assert np.array_equal(twice.predict_proba(data.X), weighted.predict_proba(data.X))
 
 
-@pytest.mark.parametrize("method", [None, Alignment(), Standard()])
+@pytest.mark.parametrize("method", [FAST, Alignment(), Standard()])
 def test_a_row_of_weight_k_equals_k_copies(data: Data, method: Any) -> None:
     count = np.random.default_rng(0).integers(0, 4, size=len(data.y))
     copies = {name: np.repeat(value, count, axis=0) for name, value in data.fit_args.items()}
@@ -583,7 +584,7 @@ def test_any_module_can_be_the_backbone(data: Data) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:no row was reviewed")
-@pytest.mark.parametrize("method", [None, "standard"])
+@pytest.mark.parametrize("method", [FAST, "standard"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError("broken")])
 def test_a_fit_that_is_stopped_changes_nothing(
     data: Data, monkeypatch: Any, method: Any, error: Any
@@ -627,7 +628,7 @@ def test_a_fit_that_is_refused_changes_nothing(data: Data, wrong: str) -> None:
 
 
 @pytest.mark.parametrize("factor", [1e300, 1e-300])
-@pytest.mark.parametrize("method", [None, "standard"])
+@pytest.mark.parametrize("method", [Blend(("observed",), network=None), "standard"])
 def test_features_of_any_size_are_learned_from(data: Data, method: Any, factor: float) -> None:
     X = data.X * factor
     frame = pd.DataFrame(X, columns=list("abcde")).assign(text=["a", "b"] * (len(X) // 2))

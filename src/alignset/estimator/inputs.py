@@ -157,7 +157,7 @@ def encode_features(encoder: Any, X: Any) -> Any:
 
 def check_no_gaps(X: Any) -> None:
     """Refuse gaps where the fit saw none: nothing was learned of what they mean."""
-    values = X.data if scipy.sparse.issparse(X) else X
+    values = X.tocoo().data if scipy.sparse.issparse(X) else X
     values = values.to_numpy() if is_frame(values) else np.asarray(values)
     if values.dtype.kind == "f" and np.isnan(values).any():
         raise ValueError(

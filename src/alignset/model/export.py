@@ -33,10 +33,10 @@ def export_onnx(model: Model, path: str | os.PathLike[str], *, overwrite: bool =
     text as strings, "" if missing. A model that reads codes or hashed words is refused. The
     output ``probability`` is (n, K), in the order of ``metadata["classes"]``; thresholds, if the
     model has any, are in ``metadata["thresholds"]`` as JSON: class ``of_class`` (its place in
-    classes) is predicted where its probability reaches the threshold. The graph knows no groups: where the
-    model recalibrates some, its probabilities are those before that, and
-    ``metadata["recalibration"]`` says how to go on. Returned is the
-    largest difference found between the two, which is at most 1e-5.
+    classes) is predicted where its probability reaches the threshold. The graph knows no groups:
+    where the model recalibrates some, its probabilities are those before that, and
+    ``metadata["recalibration"]`` says how to go on. Returned is the largest difference found
+    between the two, which is at most 1e-5.
     """
     place = Path(path)
     check_onnx(place, overwrite=overwrite)

@@ -58,10 +58,10 @@ class Model:
     >>> from alignset.estimator import NoisyLabelClassifier
     >>> from alignset.estimator.as_model import as_model
     >>> clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0)
-    >>> X, y = np.eye(4), np.array([0, 1, 0, 1])
-    >>> model = as_model(clf.fit(X, y, y_true=[0, 1, 1, None]))
+    >>> X, y = np.eye(40), np.arange(40) % 2
+    >>> model = as_model(clf.fit(X, y, y_true=[1, *y[1:30], *[None] * 10]))
     >>> model.predict_proba(X).shape, model.label_confidence(X, y).shape
-    ((4, 2), (4,))
+    ((40, 2), (40,))
     """
 
     predictor: Network | BlendModel

@@ -57,9 +57,9 @@ def predict_table(
     >>> import numpy as np
     >>> from alignset.estimator import NoisyLabelClassifier
     >>> from alignset.estimator.as_model import as_model
-    >>> frame = pd.DataFrame(np.eye(4), columns=list("abcd"))
+    >>> frame, y = pd.DataFrame(np.eye(4)[np.arange(40) % 4]).add_prefix("x"), np.arange(40) % 2
     >>> clf = NoisyLabelClassifier("standard", n_configs=1, max_epochs=2, random_state=0)
-    >>> model = as_model(clf.fit(frame, [0, 1, 0, 1], y_true=[0, 1, 1, None]))
+    >>> model = as_model(clf.fit(frame, y, y_true=[1, *y[1:30], *[None] * 10]))
     >>> predict_table(model, frame).table.columns.tolist()
     ['prediction', 'p_0', 'p_1']
     """

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alignset.labels import is_missing
-from alignset.review.ids import DESIGN, PROBABILITY, REVIEW_STATE, WAVE
+from alignset.review.ids import DESIGN, PROBABILITY, REVIEW_STATE
 from alignset.review.log import State
 from alignset.review.sidecar import can_be_drawn
 
@@ -47,9 +47,8 @@ def _says_how_drawn(table: pd.DataFrame, truth: str | None) -> bool:
     if PROBABILITY not in table:
         return False
     drawn, known = _filled(table, PROBABILITY), _filled(table, truth)
-    wave = _numbers(table, WAVE) if WAVE in table else np.ones(len(table))
-    wave = np.where(np.isnan(wave) & ~_filled(table, WAVE), 1.0, wave)  # without one, the first
-    if not can_be_drawn(_numbers(table, PROBABILITY), wave)[drawn].all():
+    # whether a wave is a number is checked, and told, where designs are read
+    if not can_be_drawn(_numbers(table, PROBABILITY), np.ones(len(table)))[drawn].all():
         return False
     if any((_filled(table, name) & ~drawn).any() for name in DESIGN):
         return False

@@ -24,6 +24,9 @@ OBSERVED_SHARE = 0.2
 MIN_ROWS_TO_HOLD_OUT = 40
 """With fewer rows nothing is held out, and training runs its full length."""
 
+MOST_PARTS = 1000
+"""The most parts that a heavy row is split into for training."""
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -69,11 +72,34 @@ def spread(rows: Part) -> Part:
     >>> spread(part).weight
     array([1., 1., 1., 1., 1.])
     """
-    copies = count_copies(rows)
-    if (copies == 1).all():
+    return replace(split(rows, count_copies(rows)), copies=None)
+
+
+def split(rows: Part, parts: Ints) -> Part:
+    """Split each row into as many as ``parts`` says, which share its weight."""
+    if (parts == 1).all():
         return rows
-    each = np.repeat(np.arange(len(rows)), copies)
-    return replace(rows.take(each), weight=(rows.weights / copies)[each], copies=None)
+    each = np.repeat(np.arange(len(rows)), parts)
+    return replace(rows.take(each), weight=(rows.weights / parts)[each])
+
+
+def count_parts(rows: Part) -> Ints:
+    """Return into how many parts each row is split for training, (n,): by weight, over the median.
+
+    A loss is a mean over a mini-batch: in one without any of the few heavy rows, light ones would
+    count as much. Rows that validate are not split, and no part of a row validates another.
+
+    Examples
+    --------
+    >>> y = np.array([0, 1, 1])
+    >>> count_parts(Part(np.eye(3), y, y, 0 * y, np.array([0.7, 0.7, 2.8])))
+    array([1, 1, 4])
+    """
+    weight = rows.weights
+    if not len(weight) or weight.max() < 2 * np.median(weight):
+        return np.ones(len(weight), dtype=np.int64)
+    parts = np.clip(np.rint(weight / np.median(weight)), 1, MOST_PARTS)
+    return np.asarray(parts, dtype=np.int64)
 
 
 def count_copies(rows: Part) -> Ints:
@@ -109,7 +135,7 @@ class Division:
         of ``rows`` are the true ones, and all rows that do not validate count as reviewed.
         """
         rows = spread(rows)
-        how = self.weighted_by(rows)
+        parts, how = count_parts(rows), self.weighted_by(rows)
         if how is not None:
             rows = replace(rows, weight=rows.weights * review_weights(rows, how))
         known = rows
@@ -117,7 +143,7 @@ class Division:
             known = replace(rows, y_true=rows.y_seen)
         found = []
         for aside in self.set_aside(rows, seed):
-            train = rows.take(~aside)
+            train = split(rows.take(~aside), parts[~aside])
             if clean:
                 train = replace(train, y_true=train.y_seen)
             validation = known.take(aside & known.reviewed)

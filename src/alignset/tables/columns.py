@@ -107,17 +107,14 @@ def choose_columns(
     >>> choice.columns.features, choice.notes
     (('age',), ("'site' is the same in every row and was left out.",))
     """
-    sheet = [*REVIEW_SHEET, REVIEW_STATE] if set(REVIEW_SHEET) <= set(frame.columns) else []
-    if sheet and probability is None:
-        probability = "probability"
-    parts = [(label, "label"), (truth, "truth"), (id, "id"), (probability, "probability")]
-    parts += [(person, "person")]
-    parts += [(name, "group") for name in groups]
+    sheet, probability = _of_sheet(frame, probability)
+    parts = [(label, "label"), (truth, "truth"), (id, "id"), (person, "person")]
+    parts += [(probability, "probability"), *((name, "group") for name in groups)]
     _check_parts(frame, parts, (*ignore, *categorical, *codes, *allow_leak))
     taken = {name for name, part in parts if part != "group"} | {*ignore, *sheet}
+    labels = [_Known.of(frame, each) for each in (label, truth) if each is not None]
     kinds: dict[str, Holds] = {}
     notes: list[str] = []
-    labels = [_Known.of(frame, each) for each in (label, truth) if each is not None]
     for name, values in ((str(c), frame[c]) for c in frame.columns if c not in taken):
         check_plain(values)
         levels = _Levels.of(values)
@@ -134,6 +131,13 @@ def choose_columns(
         raise ValueError(f"no column is left to learn from: {' '.join(notes) or 'all have roles'}")
     columns = Columns(label, tuple(kinds), truth, tuple(groups), id, probability, person)
     return Choice(columns, kinds, tuple(notes))
+
+
+def _of_sheet(frame: pd.DataFrame, probability: str | None) -> tuple[list[str], str | None]:
+    """Return the columns that a join added, and which one holds P(reviewed)."""
+    if not set(REVIEW_SHEET) <= set(frame.columns):
+        return [], probability
+    return [*REVIEW_SHEET, REVIEW_STATE], "probability" if probability is None else probability
 
 
 def _holds(values: pd.Series[Any], categorical: Sequence[str], codes: Sequence[str]) -> Holds:
