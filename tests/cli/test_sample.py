@@ -132,3 +132,11 @@ def test_a_measure_shares_rows_out_by_what_they_can_tell(capsys, tmp_path):
     code, _, err = run(capsys, *argv, "--score", "risk")
     assert code == 2
     assert "--score needs --measure." in err
+
+
+def test_a_sheet_that_shows_the_observed_label_says_so(table, tmp_path, capsys):
+    argv = ["sample", table, "--n", "9", "--label", "obs"]
+    _, said, _ = run(capsys, *argv, "--show", "obs", "-o", tmp_path / "a.csv")
+    assert "note: reviewers see 'obs', the observed label, and may follow it;" in said
+    _, said, _ = run(capsys, *argv, "--show-label", "-o", tmp_path / "b.csv")
+    assert "may follow it" not in said

@@ -154,3 +154,6 @@ def test_a_disputed_row_is_shown_as_it_is_written(capsys, tmp_path):
     assert (code, err) == (0, "")
     shown = {row["pid"]: (row["ops"], row["dx"]) for row in read_text(out)}
     assert shown == {f"00{i}": (row[1], row[3]) for i, row in enumerate(ODD)}
+    page = ["-o", tmp_path / "d.html", "--choice", "yes", "--choice", "no"]
+    _, said, _ = run(capsys, "review", out, *page)
+    assert said.endswith(" TABLE --adjudicated -o reviewed.csv\n")

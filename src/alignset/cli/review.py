@@ -11,6 +11,7 @@ import click
 
 from alignset.cli import review_options as ask
 from alignset.cli.reading import tell
+from alignset.review.disputes import ANSWERS
 from alignset.review.page import MARK, review_page
 from alignset.tables.atomic import new_file
 from alignset.tables.files import check_new_file
@@ -64,7 +65,8 @@ def command(
     name = f"{sheet.stem}{'.' + page.reviewer if page.reviewer else '.NAME'}-filled.csv"
     if page.reviewer and sheet.stem.endswith(f".{page.reviewer}"):
         name = f"{sheet.stem}-filled.csv"
-    ask.say_next("join", name, "TABLE", "-o", "reviewed.csv")
+    final = ["--adjudicated"] if ANSWERS in page.columns else []
+    ask.say_next("join", name, "TABLE", *final, "-o", "reviewed.csv")
 
 
 def _is_ours(place: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,13 @@ import click
 import pandas as pd
 
 from alignset.cli import review_options as ask
-from alignset.cli.reading import TableCommand, TableReading, grouping_options, reading_options
+from alignset.cli.reading import (
+    TableCommand,
+    TableReading,
+    grouping_options,
+    reading_options,
+    tell,
+)
 from alignset.review.aim import Aim
 from alignset.review.design import proportional
 from alignset.review.label_studio import (
@@ -107,6 +114,7 @@ def command(
     )
     options["group"] = reading.groups(named)
     labels = frame[label].drop_duplicates().tolist() if label in frame else []
+    _say_if_shown(label, options["show"])
     sheet = sample(frame, guess=ask.parse_guess(guess, labels), aim=aim, **options)
     sheet = as_shown(sheet, frame, reading.cells(table, options["show"]))
     if not people:
@@ -119,6 +127,15 @@ def command(
     double = sum(map(len, shared.values())) - len(sheet)
     click.echo(f"{_about(sheet, out)}; {double} of {len(sheet)} rows are reviewed twice")
     ask.say_next("review", next(iter(places.values())))
+
+
+def _say_if_shown(label: str | None, shown: Sequence[str]) -> None:
+    """Say that a sheet is not blind, unless that was asked for by name."""
+    if label in shown:
+        tell()(
+            f"reviewers see {label!r}, the observed label, and may follow it; leave out --show "
+            f"{label} to have them decide for themselves."
+        )
 
 
 def _take_precision(options: dict[str, Any], aim: Aim | None) -> None:

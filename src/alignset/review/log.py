@@ -12,7 +12,7 @@ import pandas as pd
 from alignset.review.cells import read_cell, written_cells
 from alignset.review.sheet import CANNOT_TELL
 from alignset.tables.atomic import new_file
-from alignset.tables.files import check_columns, read_table, write_table
+from alignset.tables.files import check_names, read_table, write_table
 from alignset.tables.written import TextForm
 
 ANSWER_COLUMNS = (
@@ -61,7 +61,7 @@ def read_answers(path: str | os.PathLike[str]) -> pd.DataFrame:
     ['=sure']
     """
     frame = read_table(path, as_text=True)
-    check_columns(frame, NEEDED)
+    check_names(NEEDED, [str(name) for name in frame.columns], str(path))
     told = {name: frame.get(name, "") for name in ANSWER_COLUMNS}
     log = pd.DataFrame(told, index=frame.index).map(read_cell)
     # a spreadsheet program may have had it: one spelling for what is compared

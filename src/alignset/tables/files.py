@@ -230,8 +230,9 @@ def check_names(wanted: Iterable[str], there: Sequence[str], where: str) -> None
     known = set(there)
     for name in wanted:
         if name not in known:
-            close = get_close_matches(name[:MAX_SHOWN], [t[:MAX_SHOWN] for t in there[:500]], n=1)
-            guess = f"did you mean {close[0]!r}? " if close else ""
+            lower = {t[:MAX_SHOWN].casefold(): t[:MAX_SHOWN] for t in reversed(there[:500])}
+            close = get_close_matches(name[:MAX_SHOWN].casefold(), list(lower), n=1)
+            guess = f"did you mean {lower[close[0]]!r}? " if close else ""
             names = [name if len(name) <= MAX_SHOWN else f"{name[:40]}..." for name in there[:12]]
             shown = ", ".join(names) + (", ..." if len(there) > 12 else "")
             raise ValueError(f"{where} has no column {name!r}; {guess}it has {shown}.")

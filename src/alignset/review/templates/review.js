@@ -49,7 +49,7 @@
         $("saved").textContent = "NOT SAVED";
         $("saved").className = "bad";
       } else if (waiting === 0) {
-        $("saved").textContent = exported === count ? "Saved and exported" : "Saved in this browser";
+        $("saved").textContent = count && exported === count ? "Saved and exported" : "Saved in this browser";
         $("saved").className = "";
       }
     });
