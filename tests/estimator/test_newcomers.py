@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.metrics import log_loss
 
 from alignset import JointAlignment, NoisyLabelClassifier, load_model
 from alignset.estimator.scorers import reviewed_scorer
@@ -238,23 +236,6 @@ def test_probabilities_as_truth_can_be_scored_and_given_a_threshold(rows):
     assert reviewed_scorer()(clf, rows["X"].tolist(), y_true=soft) == hard
     clf.choose_threshold("tpr", 0.8, rows["X"], rows["y"], y_true=soft, cv=2)
     assert clf.thresholds_ is not None
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_many_classes_and_few_reviewed_rows_that_are_all_right_do_not_make_it_sure_of_itself():
-    digits = load_digits()
-    rng = np.random.default_rng(2)
-    order = rng.permutation(len(digits.target))
-    X, true = digits.data[order], digits.target[order]
-    y = np.where(rng.random(len(true)) < 0.06, (true + 1) % 10, true)
-    known = np.full(len(true), np.nan)
-    some = np.flatnonzero(y[:700] == true[:700])[:20]
-    known[some] = true[some]
-    rows = {"X": X[:700], "y": y[:700]}
-    clf = fit(Blend(("observed", "both", "recalibrated"), ("linear",), network=None),
-              **rows, y_true=known[:700])  # fmt: skip
-    alone = fit("observed_linear", **rows).predict_proba(X[700:])
-    assert log_loss(true[700:], clf.predict_proba(X[700:])) < log_loss(true[700:], alone) + 0.02
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

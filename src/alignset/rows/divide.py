@@ -72,10 +72,10 @@ def spread(rows: Part) -> Part:
     >>> spread(part).weight
     array([1., 1., 1., 1., 1.])
     """
-    return replace(split(rows, count_copies(rows)), copies=None)
+    return replace(split_rows(rows, count_copies(rows)), copies=None)
 
 
-def split(rows: Part, parts: Ints) -> Part:
+def split_rows(rows: Part, parts: Ints) -> Part:
     """Split each row into as many as ``parts`` says, which share its weight."""
     if (parts == 1).all():
         return rows
@@ -143,7 +143,7 @@ class Division:
             known = replace(rows, y_true=rows.y_seen)
         found = []
         for aside in self.set_aside(rows, seed):
-            train = split(rows.take(~aside), parts[~aside])
+            train = split_rows(rows.take(~aside), parts[~aside])
             if clean:
                 train = replace(train, y_true=train.y_seen)
             validation = known.take(aside & known.reviewed)
