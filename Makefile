@@ -32,10 +32,11 @@ lint: $(VENV)/.installed-dev
 check: lint
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not network"
 
+# two processes share two cores: with two threads each, they wait for one another
 test: lint
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not long"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not long"
 
-# whole pages run as their readers would: the tutorial, the task pages
+# whole pages run as their readers would: the tutorial, the task pages; and every candidate at once
 test-pages: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -m long
 

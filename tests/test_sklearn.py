@@ -16,8 +16,10 @@ from alignset.learners import Blend
 from alignset.methods import JointAlignment, Standard
 
 SMALL: dict[str, Any] = {"n_configs": 2, "max_epochs": 40, "hidden": 16, "folds": 2}
-# every part of the default but the network, which is a method of its own, and fewer candidates
-FAST = Blend(strategies=("observed", "joint"), network=None, folds=2)
+# each part of the default once, and fewer candidates; the network is a method of its own
+TREES = Blend(strategies=("observed",), network=None, folds=2)
+JOINT = Blend(strategies=("both", "joint"), learners=("linear",), network=None, folds=2)
+FULL = Blend(network=None, folds=2)
 
 
 class ReviewedClassifier(NoisyLabelClassifier):
@@ -43,27 +45,35 @@ class ReviewedClassifier(NoisyLabelClassifier):
 
 @pytest.mark.filterwarnings("ignore::alignset.estimator.NoReviewWarning")
 @parametrize_with_checks(
-    [NoisyLabelClassifier(FAST, **SMALL), NoisyLabelClassifier(Standard(), **SMALL)]
+    [NoisyLabelClassifier(TREES, **SMALL), NoisyLabelClassifier(Standard(), **SMALL)]
 )
 def test_scikit_learn_accepts_the_classifier(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore::alignset.estimator.NoReviewWarning")
-@pytest.mark.filterwarnings("ignore::alignset.estimator.NoDisagreementWarning")
-@pytest.mark.filterwarnings("ignore::alignset.estimator.UnobservedClassWarning")
-@pytest.mark.filterwarnings("ignore::alignset.estimator.UnreviewedGroupWarning")
-@pytest.mark.filterwarnings("ignore::alignset.estimator.UnseenCellWarning")
-@pytest.mark.filterwarnings("ignore::alignset.estimator.LabelSwitchWarning")
-@pytest.mark.filterwarnings("ignore::alignset.estimator.FewReviewedWarning")
-@pytest.mark.filterwarnings("ignore::alignset.estimator.SelectiveReviewWarning")
+def unalarmed(test: Any) -> Any:
+    """Ignore what a fit has to say of checks' odd tables."""
+    for name in ("NoReview", "NoDisagreement", "UnobservedClass", "UnreviewedGroup", "UnseenCell",
+                 "LabelSwitch", "FewReviewed", "SelectiveReview"):  # fmt: skip
+        test = pytest.mark.filterwarnings(f"ignore::alignset.estimator.{name}Warning")(test)
+    return test
+
+
+@unalarmed
 @parametrize_with_checks(
     [
-        ReviewedClassifier(FAST, **SMALL),
+        ReviewedClassifier(JOINT, **SMALL),
         ReviewedClassifier(JointAlignment(), **SMALL, ensemble=2, review_weights="cells"),
     ]
 )
 def test_scikit_learn_accepts_it_with_reviewed_rows_and_groups(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.long
+@unalarmed
+@parametrize_with_checks([ReviewedClassifier(FULL, **SMALL)])
+def test_scikit_learn_accepts_every_candidate_at_once(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
