@@ -119,10 +119,14 @@ def _fit(X: Any, y: Ints, weight: Floats, n_classes: int, C: float) -> Predictor
     if len(present) < 2:
         return constant(y, weight, n_classes)
     model = LogisticRegression(C=C, max_iter=200)
-    with warnings.catch_warnings():
+    # products of finite float32 numbers at times raise BLAS's flag for an invalid one, see
+    # github.com/numpy/numpy/issues/24067; what would be invalid shows in the coefficients
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y, sample_weight=weight)
     coef, intercept = model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise FloatingPointError("a linear model has coefficients that are not finite.")
     if len(present) == 2:
         coef, intercept = np.vstack([-coef, coef]) / 2, np.array([-1.0, 1.0]) * intercept / 2
     # a class that never occurs is as likely as half a row
