@@ -95,8 +95,8 @@ class ModelFacts:
         how = f"On {told}, by models that were trained without them."
         if told == "rows at random":
             how = (
-                "Every row was held out once, at random, with all rows of the same person, and "
-                "scored by models that were trained without them."
+                "Every row that counts here was held out once, at random, with all rows of the "
+                "same person, and scored by models that were trained without them."
             )
         by = [readable(str(name)) for name in self.manifest.get("judged_by") or ()]
         if by:
