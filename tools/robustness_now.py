@@ -98,7 +98,7 @@ def shipped() -> list[str]:
         "by chance more often, and the best of six models by the test rows is the luckiest as "
         "well. So a second line is against the plain model that was best in the ten replications; "
         f"it was added after the first had been seen, with part of a replication. "
-        f"{changes(found, fixed, then)}",
+        f"{changes(found, fixed, then)} {against_goals(found)}",
         "",
         "    python paper/robustness/run.py paper/robustness/grid.toml --out "
         f"results/robustness.csv --first {first} --replications {n} --models plain blend",
@@ -110,6 +110,18 @@ def shipped() -> list[str]:
         line("now, best plain of the ten replications", str(n), fixed),
         line("tables of this page (settings.csv, rounded)", "10", then),
     ]  # fmt: skip
+
+
+def against_goals(found: pd.DataFrame) -> str:
+    """Say what these replications show of the goal that no setting but 5 % is behind."""
+    told = " and ".join(
+        f"{(found[of] < -MARGIN).mean():.1%} of settings in {name}"
+        for of, name in (("gain", "AUROC"), ("log_loss_gain", "log loss"))
+    )
+    return (
+        f"By the first it is behind by more than 0.005 at {told}: **that at most 5 % are is not "
+        "shown for the default as it is now**, and takes ten replications of it to tell."
+    )
 
 
 def changes(found: pd.DataFrame, fixed: pd.DataFrame, then: pd.DataFrame) -> str:
