@@ -15,7 +15,9 @@ def test_the_committed_card_is_what_the_script_makes(name):
 
 
 @pytest.mark.network
-@pytest.mark.parametrize("name", ["adult", "compas", "nhanes", "nhanes_tasks"])
+@pytest.mark.parametrize(
+    "name", ["adult", "compas", "nhanes", pytest.param("nhanes_tasks", marks=pytest.mark.long)]
+)
 def test_the_committed_card_is_what_the_real_data_say(real_data, name):
     real_data(name.split("_")[0])
     check(name)
