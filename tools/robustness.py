@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from robustness_now import shipped
+from robustness_now import KEY, MARGIN, OUT, shipped
 from scipy.stats import t as student
 
 mpl.use("svg")
@@ -27,9 +26,6 @@ from matplotlib import pyplot as plt
 
 mpl.rcParams["svg.hashsalt"] = "alignset"  # the same picture is the same file
 
-KEY = ["data", "noise", "rate", "reviewed"]
-OUT = Path("docs/robustness")
-MARGIN = 0.005
 WIDE = 0.05  # the picture shows gains beyond it at its edge
 NEAR = 0.01  # observed labels rank nearly as well as clean ones
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from alignset.learners import LEARNERS, STRATEGIES, Blend, Learner, Strategy
 from alignset.learners.foreign import Foreign
 from alignset.methods import Method
 from alignset.methods.registry import METHODS, get_method
+from alignset.rows.listing import most_like
 
 NO_METHODS = ("clean", "clean_labels")
 """Names of the bound that the paper compares with; ``get_method`` says what it is."""
@@ -107,8 +107,8 @@ def _named(name: str) -> Blend | Method:
         learners = Blend().learners if learner is None else (learner,)
         return Blend(strategies, learners, None)
     known = ["blend", *METHODS, *STRATEGIES, *LEARNERS]
-    close = get_close_matches(plain, known, n=1)
-    guess = f"did you mean {close[0]!r}? " if close else ""
+    close = most_like(plain, known)
+    guess = "" if close is None else f"did you mean {close!r}? "
     raise ValueError(
         f"there is no method {name!r}; {guess}there are {', '.join(dict.fromkeys(known))}, and "
         "labels with a learner, such as 'observed_linear'."

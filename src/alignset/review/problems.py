@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
+
+from alignset.rows.listing import most_like
 
 MOST = 20
 """Problems of a sheet that are listed; the others are counted."""
@@ -47,9 +48,8 @@ def suggest(value: str, known: Sequence[str]) -> str:
     >>> suggest("ys", ["no", "yes"])
     "; did you mean 'yes'?"
     """
-    lower = {text.casefold(): text for text in reversed(known)}
-    close = get_close_matches(value[:_SHORT].casefold(), list(lower), n=1, cutoff=0.6)
-    return f"; did you mean {lower[close[0]]!r}?" if close else ""
+    close = most_like(value[:_SHORT], known)
+    return "" if close is None else f"; did you mean {close!r}?"
 
 
 def refuse(found: Iterable[tuple[str, SheetProblem]]) -> None:

@@ -9,7 +9,6 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from alignset.extras import need
+from alignset.rows.listing import most_like
 from alignset.tables.atomic import new_file
 from alignset.tables.delimited import find_layout, read_delimited
 from alignset.tables.dialect import FOUND_OUT, Dialect, Tell, warn
@@ -230,9 +230,8 @@ def check_names(wanted: Iterable[str], there: Sequence[str], where: str) -> None
     known = set(there)
     for name in wanted:
         if name not in known:
-            lower = {t[:MAX_SHOWN].casefold(): t[:MAX_SHOWN] for t in reversed(there[:500])}
-            close = get_close_matches(name[:MAX_SHOWN].casefold(), list(lower), n=1)
-            guess = f"did you mean {lower[close[0]]!r}? " if close else ""
+            close = most_like(name[:MAX_SHOWN], [t[:MAX_SHOWN] for t in there[:500]])
+            guess = "" if close is None else f"did you mean {close!r}? "
             names = [name if len(name) <= MAX_SHOWN else f"{name[:40]}..." for name in there[:12]]
             shown = ", ".join(names) + (", ..." if len(there) > 12 else "")
             raise ValueError(f"{where} has no column {name!r}; {guess}it has {shown}.")
