@@ -19,7 +19,8 @@ import alignset
 
 ROOT = Path(alignset.__file__).parent
 GRAPH = {
-    "extras": (),
+    "interrupts": (),
+    "extras": ("interrupts",),
     "labels": (),
     "progress": (),
     "rows": ("labels",),
@@ -37,7 +38,7 @@ GRAPH = {
     "report": ("fitting",),
     "data": ("noise", "tables"),
     "study": ("data", "report"),
-    "cli": ("study",),
+    "cli": ("study", "interrupts"),
 }
 """Folder -> the folders it stands on; what those stand on may be imported too."""
 OUTSIDE = ("_moved", "split", "experiment")

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from alignset.extras import in_one_piece
+from alignset.interrupts import in_one_piece
 
 if TYPE_CHECKING:
     from alignset.data import load_adult, load_compas, load_mimic, load_nhanes

@@ -7,14 +7,12 @@ train no network do not wait for it.
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from alignset.interrupts import in_one_piece
 
 __all__ = ["EXTRAS", "MissingExtraError", "how_to_add", "installed", "need", "torch"]
 
@@ -72,27 +70,6 @@ def need(what: str, *packages: str, otherwise: str = "") -> None:
                 f"{what} needs {package}, which is not installed; run {how_to_add(package)}"
                 f"{otherwise}."
             )
-
-
-@contextmanager
-def in_one_piece() -> Iterator[None]:
-    """Hold back Ctrl-C while modules are imported: half a torch crashes when imported again.
-
-    Only Python's own handler in the main thread is held back.
-    """
-    handler = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if not main or handler is not signal.default_int_handler:
-        yield
-        return
-    pressed: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if pressed:
-        raise KeyboardInterrupt
 
 
 class _Later(ModuleType):

@@ -247,6 +247,41 @@ def test_ctrl_c_leaves_nothing(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
 
+LOST = """
+import os
+import signal
+
+import alignset.cli
+from alignset.engine import Trainer
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        [None for _ in range(1000)]  # Python raises the interrupt here, and drops it
+
+train = Trainer.train
+
+def interrupt_and_train(*args, **kwargs):
+    Finalized()
+    return train(*args, **kwargs)
+
+Trainer.train = interrupt_and_train
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+alignset.cli.program()
+"""
+"""The command line, whose Ctrl-C meets a finalizer."""
+
+
+def test_ctrl_c_is_not_lost_in_a_finalizer(tmp_path):
+    write_table(tmp_path / "t.csv", reviewed=12)
+    argv = [str(a) for a in arguments(tmp_path / "t.csv", tmp_path / "m")]
+    job = subprocess.run(
+        [sys.executable, "-c", LOST, *argv, *QUICK], capture_output=True, text=True, check=False
+    )
+    assert (job.returncode, job.stderr.strip()) == (130, "interrupted")
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
 def test_the_folder_is_described_as_json(tmp_path, capsys):
     write_table(tmp_path / "t.csv", reviewed=12)
     assert run(capsys, *arguments(tmp_path / "t.csv", tmp_path / "m"), *QUICK)[0] == 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from problems import make_problem
 
-from alignset import NoisyLabelClassifier, cli
+from alignset import NoisyLabelClassifier, cli, interrupts
 from alignset.engine import FixedLength, Trainer
 from alignset.learners import Blend
 from alignset.methods import Standard
@@ -33,8 +33,8 @@ def _ctrl_c_is_heard():
 def time_interrupted(work, after=1.0):
     """Interrupt work after a while; return the seconds until it gave up, and what it left.
 
-    Python loses an interrupt that meets a finaliser ("Exception ignored in"), so that people press
-    twice; without a second one a test would never end.
+    Python loses an interrupt that meets a finalizer of another library ("Exception ignored in"), so
+    that people press twice; without a second one a test would never end.
     """
     sent, done = [], threading.Event()
 
@@ -123,7 +123,7 @@ def test_an_error_that_ctrl_c_caused_is_not_shown(monkeypatch, capsys):
             raise RecursionError("half an import") from None
 
     monkeypatch.setattr(cli, "import_module", broken)
-    monkeypatch.setattr(cli, "_pressed", [])
+    monkeypatch.setattr(interrupts, "_noted", [])
     before = signal.signal(signal.SIGINT, cli._interrupt)
     try:
         assert cli.main(["fit", "t.csv"]) == cli.INTERRUPTED
@@ -131,6 +131,6 @@ def test_an_error_that_ctrl_c_caused_is_not_shown(monkeypatch, capsys):
         signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err == "interrupted\n"
     monkeypatch.setattr(cli, "import_module", lambda name: 1 / 0)
-    monkeypatch.setattr(cli, "_pressed", [])
+    monkeypatch.setattr(interrupts, "_noted", [])
     assert cli.main(["fit", "t.csv"]) == cli.FAULT
     assert "ZeroDivisionError" in capsys.readouterr().err

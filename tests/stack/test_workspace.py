@@ -1,3 +1,5 @@
+import signal
+import sys
 import threading
 
 import torch
@@ -124,3 +126,31 @@ def test_borrowed_memory_is_not_shared_between_threads():
         thread.join()
         assert addresses != [mine.data_ptr()]
     assert borrow(5).shape == (5,)
+
+
+class Pressed(Exception):
+    """What a signal raises here."""
+
+
+def test_an_interrupt_while_memory_comes_back_is_not_lost():
+    """Python drops exceptions of finalizers; a signal every 50 us meets one if there are any."""
+
+    def press(number, frame):
+        raise Pressed
+
+    lost, heard, before = [], 0, (signal.signal(signal.SIGALRM, press), sys.unraisablehook)
+    sys.unraisablehook = lost.append
+    try:
+        with workspace():
+            for _ in range(2000):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 50e-6)
+                    for _ in range(10_000):
+                        borrow(SMALL)
+                except Pressed:
+                    heard += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before[0])
+        sys.unraisablehook = before[1]
+    assert (heard, lost) == (2000, [])

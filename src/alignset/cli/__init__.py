@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from alignset.cli.visible import one_line, visible
+from alignset.interrupts import note_interrupt, was_interrupted
 
 COMMANDS = {
     "audit": ("alignset.cli.audit", "Find doubtful labels; check that enough rows are reviewed."),
@@ -94,7 +95,8 @@ def main(argv: list[str] | None = None) -> int:
         click.echo("error: there is not enough memory for this; use a smaller table.", err=True)
         return 1
     except Exception as error:
-        if _pressed:  # what was interrupted may fail in its own way, such as an import of torch
+        # what was interrupted may fail in its own way, such as an import of torch
+        if was_interrupted():
             click.echo("interrupted", err=True)
             return INTERRUPTED
         if os.environ.get(TRACEBACK):
@@ -115,18 +117,20 @@ def _fault(error: Exception) -> str:
     )
 
 
-_pressed: list[int] = []
-"""A number for every Ctrl-C."""
-
-
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     del frame
-    _pressed.append(number)
+    note_interrupt(number)
     raise KeyboardInterrupt
+
+
+def _not_raised(lost: sys.UnraisableHookArgs) -> None:
+    if lost.exc_type is not KeyboardInterrupt:  # which is raised again
+        sys.__unraisablehook__(lost)
 
 
 def program() -> NoReturn:
     """Run the command line as a program of its own."""
+    sys.unraisablehook = _not_raised
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     code = main()

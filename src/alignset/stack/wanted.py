@@ -16,6 +16,8 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
+from alignset.interrupts import raise_lost_interrupt
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -55,6 +57,7 @@ class _Order:
 
 def check_wanted() -> None:
     """End this thread's work if its caller was interrupted; call this every few milliseconds."""
+    raise_lost_interrupt()
     order: _Order | None = getattr(_active, "order", None)
     why = None if order is None else order.ended_by
     if why is not None:
