@@ -26,7 +26,7 @@ from alignset.labels import (
     SelectiveReviewWarning,
     UnseenCellWarning,
 )
-from alignset.learners import Blend
+from alignset.learners import Blend, stacking
 from alignset.progress import Progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::alignset.labels.FewReviewedWarning")
@@ -145,6 +145,25 @@ def test_one_reviewed_class_does_not_decide_for_everybody() -> None:
         clf = blend().fit(X, y, y_true=np.where(looked, truth, np.nan))
     assert roc_auc_score(truth, clf.predict_proba(X)[:, 1]) > 0.95
     assert 0 < clf.predict(X).mean() < 0.3
+
+
+def test_with_few_reviewed_rows_a_blend_leans_on_models_of_both_labels(
+    data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = np.asarray(data.fit_args["y_true"], dtype=float)
+    truth[np.flatnonzero(~np.isnan(truth))[20:]] = np.nan
+    weights = {}
+    for rows in (0.0, stacking.LEAN):
+        monkeypatch.setattr(stacking, "LEAN", rows)
+        clf = blend(Blend(strategies=("both", "reviewed"), network=None))
+        clf.fit(**{**data.fit_args, "y_true": truth})
+        for each in clf.candidates_[:-1]:
+            place = each.labels, rows > 0
+            weights[place] = weights.get(place, 0.0) + each.weight
+    part = stacking.LEAN / (stacking.LEAN + 20)
+    assert weights["both", True] == pytest.approx((1 - part) * weights["both", False] + part)
+    assert weights["reviewed", True] == pytest.approx((1 - part) * weights["reviewed", False])
+    assert weights["reviewed", True] > 0
 
 
 def test_a_single_candidate_answers_for_itself(data: Data) -> None:

@@ -13,6 +13,7 @@ from alignset.learners import stacking
 from alignset.learners.base import one_hot
 from alignset.learners.stacking import (
     INTERCEPT,
+    LEAN,
     TRUST,
     JudgedRows,
     expected_labels,
@@ -226,3 +227,28 @@ def test_a_slope_is_at_most_twice_what_reviewed_rows_alone_fit(monkeypatch: pyte
     free = np.array([each.v[0] for each in stacking._alone(odds, rows.labels(reviewed, q))])
     assert (free > most).any()
     np.testing.assert_allclose(ratio, np.minimum(free, most), rtol=1e-6)
+
+
+@pytest.mark.parametrize("reviewed", [20, 300])
+def test_a_blend_leans_on_some_candidates_the_more_the_fewer_rows_are_reviewed(reviewed: int):
+    odds, y, weight = candidates(400, seed=4)
+    rows = JudgedRows(np.where(np.arange(400) < reviewed, y, -1), y, weight, 2)
+    alone, held = fit_weights(odds, rows, seed=0)
+    found, own = fit_weights(odds, rows, lean_on=np.array([3.0, 0.0, 0.0, 1.0]), seed=0)
+    part = LEAN / (LEAN + reviewed)
+    on = np.array([0.75, 0, 0, 0.25])
+    np.testing.assert_allclose(found.v, (1 - part) * alone.v + part * on)
+    np.testing.assert_allclose(found.intercept, (1 - part) * alone.intercept)
+    leaning = 0.75 * odds[0] + 0.25 * odds[3]
+    np.testing.assert_allclose(own, (1 - part) * held + part * leaning)
+    blend = found.log_odds(odds)
+    np.testing.assert_allclose(blend, (1 - part) * alone.log_odds(odds) + part * leaning)
+
+
+def test_nothing_changes_where_there_is_nothing_to_lean_on() -> None:
+    odds, y, weight = candidates(60, seed=4)
+    rows = JudgedRows(y, y, weight, 2)
+    alone, held = fit_weights(odds, rows, seed=0)
+    found, own = fit_weights(odds, rows, lean_on=np.zeros(4), seed=0)
+    assert (found.v == alone.v).all()
+    assert (own == held).all()

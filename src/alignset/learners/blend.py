@@ -276,7 +276,8 @@ def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, F
             None if rows.share is None else rows.share[out],
             None if rows.share is None or rows.unit is None else rows.unit[out],
         )  # fmt: skip
-        weights, held[out] = fit_weights(said[:, out], judged, prior, seed=seed)
+        lean_on = prior * [each.to_lean_on for each in done.strategies]
+        weights, held[out] = fit_weights(said[:, out], judged, prior, lean_on=lean_on, seed=seed)
     blend = held[at]
     shares, unit = rows.shares[at], None if rows.unit is None else rows.unit[at]
     table = [

@@ -24,6 +24,7 @@ class Strategy(ABC):
     needs_errors: ClassVar[bool] = False  # whether some reviewed label must be wrong
     rows_to_trust: ClassVar[float] = 0.0  # reviewed rows of the rarest class that half convince
     when_wrong: ClassVar[Trust] = "same"  # to trust, if labels are wrong
+    to_lean_on: ClassVar[bool] = False  # whether a blend leans on it where few rows are reviewed
 
     def suits(self, learner: Learner) -> bool:  # noqa: ARG002
         """Tell whether the strategy adds something for this learner that no other does."""

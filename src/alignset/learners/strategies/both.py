@@ -15,6 +15,7 @@ class Both(Strategy):
     name = "both"
     says = "true labels where reviewed, observed labels elsewhere"
     when_wrong = "less"
+    to_lean_on = True
 
     def fit(self, rows: Context) -> Predictor:
         """Fit y where it is known, y~ elsewhere."""
