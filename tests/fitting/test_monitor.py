@@ -58,6 +58,15 @@ def test_a_model_that_no_longer_works_is_red(model):
     assert {one.measure for one in found.worse} >= {"auroc", "log_loss", "tpr"}
 
 
+def test_the_training_table_is_not_taken_for_a_later_one(model):
+    found = monitor(model, table().sample(frac=1, random_state=0))
+    assert found.colour == "amber"
+    assert any("training table" in note for note in found.notes)
+    later = monitor(model, table(seed=1))  # of the same size
+    assert not later.same
+    assert not any("training table" in note for note in later.notes)
+
+
 def test_changed_columns_are_amber_without_any_review(model):
     later = table(seed=1, reviewed=0)
     later["x"] += 1

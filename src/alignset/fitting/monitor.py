@@ -24,7 +24,13 @@ from alignset.evaluate import Estimate
 from alignset.fitting.later import read_later
 from alignset.model.fitted import Model
 from alignset.review.verdict import Colour
-from alignset.tables.drift import ColumnDrift, FarValues, column_drift, far_values
+from alignset.tables.drift import (
+    ColumnDrift,
+    FarValues,
+    column_drift,
+    far_values,
+    is_same_table,
+)
 from alignset.tables.files import check_columns
 from alignset.tables.preprocess import Matrix
 from alignset.tables.profile import read_columns
@@ -36,6 +42,11 @@ LEAST_REVIEWED = 20
 MORE_IS_BETTER = ("auroc", "tpr", "ppv")
 NOTABLE = 0.05
 """Change of a share, of flagged rows or of wrong labels, from which it is reported."""
+
+SAME = (
+    "every column has exactly the values it had in training. If this is the training table, the "
+    "model knows its reviewed rows and looks better than it is: compare a table that came later."
+)
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,7 @@ class Monitored:
     changes: tuple[Change, ...]  # overall and by group
     places: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)  # by another column
     notes: tuple[str, ...] = ()
+    same: bool = False  # whether it seems to be the training table itself
 
     @property
     def changed(self) -> tuple[ColumnDrift, ...]:
@@ -119,7 +131,7 @@ class Monitored:
         """Red: clearly worse on reviewed rows; amber: something changed, or nobody looked."""
         if any(one.group == "all" for one in self.worse):
             return "red"
-        unknown = self.reviewed < LEAST_REVIEWED
+        unknown = self.same or self.reviewed < LEAST_REVIEWED
         moved = any(one.notable for one in self.changes) or bool(self.changed or self.far)
         return "amber" if self.worse or moved or unknown else "green"
 
@@ -170,19 +182,12 @@ def monitor(
     ['x']
     """
     check_columns(frame, by)
-    far: list[FarValues] = []
-    drift: tuple[ColumnDrift, ...] = ()
     notes: list[str] = []
-    if model.profile is None or isinstance(model.preprocessing, Matrix):
-        notes.append("the folder keeps no profile of its training table; fit again to get one.")
-    else:
-        check_columns(frame, model.columns.features)
-        held = read_columns(frame, model.preprocessing)
-        far, drift = far_values(model.profile, held), column_drift(model.profile, held)
-    told = (len(frame), 0, drift, tuple(far))
+    drift, far, same = _columns(model, frame, notes)
+    told = (len(frame), 0, drift, far)
     if model.columns.label not in frame:
         notes.append(f"the table has no column {model.columns.label!r}: only columns are compared.")
-        return Monitored(*told, (), notes=tuple(notes))
+        return Monitored(*told, (), notes=tuple(notes), same=same)
     if model.evaluation is None:
         notes.append("the folder keeps no held-out predictions, so there is nothing to compare to.")
     later = read_later(model, frame, threshold, level)
@@ -199,8 +204,24 @@ def monitor(
         names, codes = read_groups(frame, [column])
         parts = [later.now(name, names[codes]) for name in measures]
         places[column] = _changes(parts, before)[len(parts) :]
-    told = (len(frame), later.reviewed, drift, tuple(far))
-    return Monitored(*told, found, places, tuple(notes))
+    told = (len(frame), later.reviewed, drift, far)
+    return Monitored(*told, found, places, tuple(notes), same)
+
+
+def _columns(
+    model: Model, frame: pd.DataFrame, notes: list[str]
+) -> tuple[tuple[ColumnDrift, ...], tuple[FarValues, ...], bool]:
+    """Compare columns with the profile; tell whether this seems to be the training table."""
+    if model.profile is None or isinstance(model.preprocessing, Matrix):
+        notes.append("the folder keeps no profile of its training table; fit again to get one.")
+        return (), (), False
+    check_columns(frame, model.columns.features)
+    held = read_columns(frame, model.preprocessing)
+    drift = column_drift(model.profile, held)
+    same = is_same_table(model.profile, held.rows, drift)
+    if same:
+        notes.append(SAME)
+    return drift, tuple(far_values(model.profile, held)), same
 
 
 def _changes(now: Sequence[Estimate], then: Mapping[str, Estimate | None]) -> tuple[Change, ...]:

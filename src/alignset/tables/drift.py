@@ -24,6 +24,8 @@ from alignset.tables.profile import ColumnValues, LevelProfile, NumberProfile, P
 
 CHANGED, CHANGED_MUCH = 0.1, 0.25
 """PSI from which a column counts as changed, as usual in the field."""
+EXACTLY = 1e-12
+"""A PSI of nothing but rounding."""
 SURE = 0.01
 """Probability with which any column is reported though none has changed."""
 
@@ -113,6 +115,11 @@ def column_drift(profile: Profile, held: ColumnValues) -> tuple[ColumnDrift, ...
         how = f"{c.part_name(most)}: {percent(c.shares[most])} before, {percent(share)} now"
         found.append(ColumnDrift(c.name, psi, p, p < SURE and psi >= CHANGED, how))
     return tuple(sorted(found, key=lambda one: (not one.changed, -one.psi)))
+
+
+def is_same_table(profile: Profile, n: int, drift: Sequence[ColumnDrift]) -> bool:
+    """Tell whether a table of n rows has, in every part of every column, as many as in training."""
+    return bool(drift) and n == profile.rows and all(abs(one.psi) < EXACTLY for one in drift)
 
 
 def _smooth(counts: Floats) -> Floats:
