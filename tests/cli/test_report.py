@@ -36,6 +36,23 @@ def run(capsys, *argv):
     return code, captured.out, captured.err
 
 
+def test_a_page_replaces_a_page_and_nothing_else(tmp_path, store, capsys):
+    page = tmp_path / "page.html"
+    assert run(capsys, store, "-o", page)[0] == 0
+    first = page.read_bytes()
+    page.write_bytes(first + b"<!-- mine -->")
+    assert run(capsys, store, "-o", page)[0] == 0
+    assert page.read_bytes() == first
+    own = tmp_path / "results.csv"
+    own.write_text("a,b\n1,2\n")
+    code, _, error = run(capsys, store, "-o", own)
+    assert code == 1
+    assert "results.csv exists and is no page that alignset wrote" in error
+    assert own.read_text() == "a,b\n1,2\n"
+    assert run(capsys, store, "-o", own, "--overwrite")[0] == 0
+    assert own.read_bytes() == first
+
+
 def test_a_store_becomes_one_file_and_the_same_bytes_again(tmp_path, store, capsys):
     published = tmp_path / "published.csv"
     published_of(small()).assign(metric="hm").to_csv(published, index=False)
@@ -93,7 +110,7 @@ def bad_published(tmp_path):
 def test_bad_files_are_named_and_nothing_is_written(tmp_path, store, capsys, options, said):
     out = tmp_path / "report.html"
     out.write_text("before", encoding="utf-8")
-    code, _, err = run(capsys, store, "-o", out, *options(tmp_path))
+    code, _, err = run(capsys, store, "-o", out, "--overwrite", *options(tmp_path))
     assert code == 1
     assert said in err
     assert out.read_text(encoding="utf-8") == "before"

@@ -25,6 +25,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 DOUBTFUL = 20
 """Default number of doubtful rows to list."""
+MARK, MARKED_BYTES = '<meta name="generator" content="alignset">', 1000
+"""What tells a page of ours, and how far from its beginning it stands."""
 
 
 @click.command("report", cls=TableCommand)
@@ -49,6 +51,7 @@ DOUBTFUL = 20
 @click.option("heading", "--title", help="For a model: what it is called.")
 @click.option("--owner", help="For a model: who is responsible for it.")
 @click.option("--intended-use", help="For a model: what it is for, and for whom.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is no page of alignset's.")
 @reading_options
 def command(
     source: Path,
@@ -59,6 +62,7 @@ def command(
     table: Path | None,
     top: int | None,
     show: tuple[str, ...],
+    overwrite: bool,
     reading: TableReading,
     **said: str | None,
 ) -> None:
@@ -72,8 +76,9 @@ def command(
     rates, what would change that, a model card and a TRIPOD+AI checklist. With --table, it also
     lists the most doubtful labels: id, observed label, confidence, and the columns named by --show.
 
-    Nothing is trained; the same input gives the same file.
+    Nothing is trained; the same input gives the same file, which replaces an earlier page.
     """
+    check_page(output, overwrite=overwrite)
     is_model, of_rows = source.is_dir(), top is not None or bool(show)
     if is_model and (claims or published):
         raise click.UsageError("--claims and --published need a store, not a model folder.")
@@ -97,6 +102,18 @@ def command(
     click.echo(visible(f"conclusion: {facts.advice.conclusion}"))
     if facts.advice.level != "no":
         say_next("predict", source, "NEW_TABLE.csv", "-o", "predictions.csv")
+
+
+def check_page(path: Path, *, overwrite: bool) -> None:
+    """Refuse a file that exists and that alignset did not write, unless it may be replaced."""
+    if not path.is_file() or overwrite:
+        return
+    with path.open("rb") as file:
+        if MARK.encode() not in file.read(MARKED_BYTES):
+            raise ValueError(
+                f"{path} exists and is no page that alignset wrote; name another file, or pass "
+                "--overwrite."
+            )
 
 
 def _save(pictures: Sequence[Display], figures: Path | None) -> None:
