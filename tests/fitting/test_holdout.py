@@ -82,6 +82,17 @@ def test_models_are_judged_by_other_groups_than_they_were_trained_with():
     assert set(fitted.model.manifest["noise_rates"]) == {"f", "m"}
 
 
+def test_rows_without_a_group_to_judge_by_are_one_if_it_has_a_name():
+    frame = table()
+    frame.loc[frame.index % 10 == 0, "site"] = None
+    with pytest.raises(ValueError, match="a group of their own"):
+        fit(frame, by=("site",))
+    fitted = fit(frame, by=("site",), missing_group="unknown")
+    assert set(fitted.model.evaluation.groups) == {*"abcde", "unknown"}
+    # a feature keeps its gaps: what predicts a later table does not know the name
+    assert fitted.model.preprocessing == fit(frame, by=("sex",)).model.preprocessing
+
+
 @pytest.mark.parametrize(
     ("judging", "said"),
     [

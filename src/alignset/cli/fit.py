@@ -127,6 +127,7 @@ def command(
         raise click.UsageError("Missing option '--out'.")
     settings = Settings(**{name: options.pop(name) for name in SETTINGS})
     judging = Judging(*(options.pop(name) for name in JUDGING))
+    judging = replace(judging, missing_group=reading.missing_group)
     frame, choice = _read(table, reading, options)
     fates = column_fates(frame, choice.kinds, fit_preprocessing(frame, choice.kinds))
     targets = read_targets(frame, choice.columns)

@@ -18,6 +18,7 @@ from alignset.labels import Codes
 from alignset.tables.columns import Choice
 from alignset.tables.files import check_columns
 from alignset.tables.kinds import as_numbers, what_holds
+from alignset.tables.spelling import fill_groups
 from alignset.tables.targets import Targets, read_groups
 
 AT_RANDOM = "rows at random"
@@ -58,6 +59,7 @@ class Judging:
     holdout_by: str | None = None  # column, such as the site, whose values are held out whole
     holdout_after: str | None = None  # a day, or COLUMN=day; what came later is held out
     by: tuple[str, ...] = ()  # columns of groups, if they are not those of the training
+    missing_group: str | None = None  # group of rows without one in these columns
 
     def __post_init__(self) -> None:
         if self.holdout_by is not None and self.holdout_after is not None:
@@ -92,9 +94,19 @@ class Judging:
         """Return the rows that models are judged on, in the groups that they are judged by."""
         if self.by:
             check_columns(frame, self.by)
-            names, codes = read_groups(frame, list(self.by))
+            names, codes = read_groups(self._filled(frame), list(self.by))
             targets = replace(targets, group_names=names, group=codes)
         return targets if holdout is None else targets.take(holdout.fold >= 0)
+
+    def _filled(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of groups, without gaps if these have a name.
+
+        The table keeps its gaps: a column to judge by may be a feature, too.
+        """
+        if self.missing_group is None:
+            return frame
+        gaps = [name for name in self.by if frame[name].isna().any()]
+        return fill_groups(frame, gaps, self.missing_group, lambda _: None)
 
 
 def hold_out_by(frame: pd.DataFrame, column: str, targets: Targets, folds: int) -> Holdout:
