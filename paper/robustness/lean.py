@@ -19,7 +19,6 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -28,13 +27,12 @@ from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import log_loss, roc_auc_score
 
 from alignset import NoisyLabelClassifier
-from alignset.learners import blend, stacking
-from alignset.learners.base import to_probability
 
 sys.path.insert(0, str(Path(__file__).parent))
 import elsewhere
 from cells import Cell, Drawn, cells_of
 from cells import draw as draw_cell
+from leaning import combined, keep_combined
 
 LEANS = (0.0, 2.0, 5.0, 10.0)
 MODELS = {
@@ -105,21 +103,13 @@ def plain_models(rows: Drawn, k: int) -> Any:
 
 def blends(rows: Drawn, k: int, seed: int) -> Any:
     """Yield L and what the blend says of the test rows, for every L."""
-    combine, kept = blend._combine, []
-
-    def keep(*given: Any) -> Any:
-        kept.append(given)
-        return combine(*given)
-
-    with patch.object(blend, "_combine", keep):
-        clf = NoisyLabelClassifier(random_state=seed, n_jobs=1)
-        y_true = np.where(rows.true >= 0, rows.true.astype(float), np.nan)
+    clf = NoisyLabelClassifier(random_state=seed, n_jobs=1)
+    y_true = np.where(rows.true >= 0, rows.true.astype(float), np.nan)
+    with keep_combined() as kept:
         clf.fit(rows.X, rows.seen, y_true=y_true, groups=rows.group)
     X, classes = clf._scale(rows.X_test), np.asarray(clf.classes_).astype(int)
     for lean in LEANS:
-        with patch.object(stacking, "LEAN", lean):
-            model, _ = combine(*kept[-1])
-        yield lean, whole(to_probability(model.log_odds(X)), classes, k)
+        yield lean, whole(combined(kept, lean).probability(X), classes, k)
 
 
 def whole(said: Any, classes: Any, k: int) -> Any:
