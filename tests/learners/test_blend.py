@@ -150,7 +150,7 @@ def test_one_reviewed_class_does_not_decide_for_everybody() -> None:
 def test_with_few_reviewed_rows_a_blend_leans_on_models_of_both_labels(
     data: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    truth = np.asarray(data.fit_args["y_true"], dtype=float)
+    truth = np.array(data.fit_args["y_true"], dtype=float)  # a copy: the data are shared
     truth[np.flatnonzero(~np.isnan(truth))[20:]] = np.nan
     weights = {}
     for rows in (0.0, stacking.LEAN):
