@@ -1,24 +1,18 @@
-r"""The robustness page: from the study's CSV to docs/robustness, with a picture and every loss.
+r"""The robustness page: from the tables in docs/robustness to its text and its picture.
 
-    python tools/robustness.py results/robustness.csv results/robustness_networks.csv \
-        results/robustness_cleanlab.csv results/robustness_before.csv
+    python tools/robustness.py
 
-The second file is a run with ``--models networks``, the third one with all models and cleanlab
-installed, the last of what was the default before its weights were fitted otherwise. Writes
-docs/robustness: README.md, settings.csv (one row per setting), networks.csv (AUROC of networks
-alone) and a picture.
+``tools/robustness_data.py`` makes the tables, from a run of the study.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from robustness_now import KEY, MARGIN, OUT, shipped
+from robustness_data import BEFORE, KEY, OUT
 from scipy.stats import t as student
 
 mpl.use("svg")
@@ -26,45 +20,52 @@ from matplotlib import pyplot as plt
 
 mpl.rcParams["svg.hashsalt"] = "alignset"  # the same picture is the same file
 
+MARGIN, MOST_BEHIND, LEAST_AHEAD = 0.005, 0.05, 0.60
 WIDE = 0.05  # the picture shows gains beyond it at its edge
 NEAR = 0.01  # observed labels rank nearly as well as clean ones
 
 
 def main() -> None:
     """Write the page."""
-    rows, nets, cleanlab, before = (pd.read_csv(path) for path in sys.argv[1:5])
-    OUT.mkdir(parents=True, exist_ok=True)
-    found = settings(rows)
-    found.round(4).to_csv(OUT / "settings.csv", index=False)
+    cells, models = (pd.read_csv(OUT / f"{name}.csv") for name in ("cells", "models"))
+    found = beside_candidates(settings(cells, "blend"), models)
     picture(found)
-    alone = pd.concat([
-        networks(nets, rows, ("joint", "alignment", "standard")),
-        networks(cleanlab, cleanlab, ("confident",)),
-    ])  # fmt: skip
-    alone.round(4).to_csv(OUT / "networks.csv", index=False)
-    (OUT / "README.md").write_text(page(rows, found, alone, before), encoding="utf-8")
+    (OUT / "README.md").write_text(page(cells, found, models), encoding="utf-8")
 
 
-def settings(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row per setting: the blend, the best plain model by the test rows, clean labels."""
+def settings(cells: pd.DataFrame, model: str) -> pd.DataFrame:
+    """One row per setting: this model, the best plain one by the test rows, clean labels."""
     out = []
-    for key, cell in rows.groupby(KEY):
-        area = cell.pivot(index="replication", columns="model", values="auroc")
-        loss = cell.pivot(index="replication", columns="model", values="log_loss")
+    for key, cell in cells.groupby(KEY):
+        area, loss = (
+            cell.filter(regex=f"^{of} ").rename(columns=lambda name: name.split(" ", 1)[1])
+            for of in ("auroc", "log_loss")
+        )
         plain = [name for name in area if name.startswith("plain")]
         clean = [name for name in area if name.startswith("clean")]
-        alone = area[[name for name in area if name.startswith("blend: ")]].dropna(axis=1).mean()
         best, sure = area[plain].mean().idxmax(), loss[plain].mean().idxmin()
-        gain, less = area["blend"] - area[best], loss[sure] - loss["blend"]
+        gain, less = area[model] - area[best], loss[sure] - loss[model]
         out.append({
             **dict(zip(KEY, key, strict=True)), "replications": len(area),
-            "blend": area["blend"].mean(), "best_plain": area[best].mean(), "which": best[6:],
+            "blend": area[model].mean(), "best_plain": area[best].mean(), "which": best[6:],
             "clean": area[clean].mean().max(), "gain": gain.mean(), "half_width": half(gain),
             "log_loss_gain": less.mean(), "log_loss_half_width": half(less),
             "log_loss_which": sure[6:],
-            "best_candidate": alone.max(), "which_candidate": alone.idxmax()[7:],
         })  # fmt: skip
     return pd.DataFrame(out)
+
+
+def beside_candidates(found: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Add the candidate that is best alone by the test rows, and how far ahead of plain it is."""
+    area = models.pivot(index=KEY, columns="model", values="auroc").loc[
+        list(map(tuple, found[KEY].to_numpy()))
+    ]
+    alone = area.filter(like="blend: ")
+    plain = [area[f"plain {which}"].iloc[i] for i, which in enumerate(found["which"])]
+    return found.assign(
+        candidate=alone.idxmax(axis=1).str.removeprefix("blend: ").to_numpy(),
+        candidate_gain=alone.max(axis=1).to_numpy() - plain,
+    )
 
 
 def half(values: pd.Series) -> float:
@@ -73,10 +74,9 @@ def half(values: pd.Series) -> float:
     return float(student.ppf(0.975, n - 1) * values.std() / np.sqrt(n)) if n > 1 else np.nan
 
 
-def page(rows: pd.DataFrame, found: pd.DataFrame, alone: pd.DataFrame, before: pd.DataFrame) -> str:
+def page(cells: pd.DataFrame, found: pd.DataFrame, models: pd.DataFrame) -> str:
     """Return the page."""
-    n = found["replications"]
-    first = rows["replication"].min()
+    n, first = found["replications"], cells["replication"].min()
     lines = [
         "# Robustness: the blend against what a user would pick instead",
         "",
@@ -91,32 +91,22 @@ def page(rows: pd.DataFrame, found: pd.DataFrame, alone: pd.DataFrame, before: p
         "    python paper/robustness/run.py paper/robustness/grid.toml "
         f"--out results/robustness.csv --first {first} --replications {n.max()} "
         "--models plain blend",
-        "    python tools/robustness.py results/robustness.csv results/robustness_networks.csv "
-        "results/robustness_cleanlab.csv results/robustness_before.csv",
+        "    python tools/robustness_data.py results/robustness.csv",
+        "    python tools/robustness.py",
         "",
-        *goals(found),
-        "",
-        "![Gain of the blend over the best plain model, by setting](gain.svg)",
-        "",
-        *in_one_table(found),
-        "",
-        *shipped(),
-        "",
-        *unseen(rows, before),
     ]
-    lines += [
-        "",
-        *against(alone),
-        "",
-        *on_the_papers_figures(),
-        "",
-        *by_kind(found),
-        "",
-        *losses(found),
-        "",
-        *others(rows),
+    parts = [
+        goals(found),
+        ["![Gain of the blend over the best plain model, by setting](gain.svg)"],
+        in_one_table(found),
+        before_and_after(cells, found),
+        against_networks(),
+        on_the_papers_figures(),
+        by_kind(found),
+        losses(found, drawn(models)),
+        others(models),
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(line for part in parts for line in [*part, ""])][:-1]) + "\n"
 
 
 def goals(found: pd.DataFrame) -> list[str]:
@@ -129,9 +119,9 @@ def goals(found: pd.DataFrame) -> list[str]:
     for column, name in (("gain", "AUROC"), ("log_loss_gain", "log loss")):
         for what, share, enough in (
             (f"{name}: behind the best plain model by more than 0.005 at no more than 5 % of "
-             "settings", (found[column] < -MARGIN).mean(), lambda share: share <= 0.05),
+             "settings", (found[column] < -MARGIN).mean(), lambda share: share <= MOST_BEHIND),
             (f"{name}: ahead at 60 % or more",
-             (found[column] > 0).mean(), lambda share: share >= 0.60),
+             (found[column] > 0).mean(), lambda share: share >= LEAST_AHEAD),
         ):  # fmt: skip
             count = f"{share * len(found):.0f} of {len(found)}, {share:.1%}"
             lines.append(f"| {what} | {count} | {'met' if enough(share) else '**missed**'} |")
@@ -174,37 +164,31 @@ def in_one_table(found: pd.DataFrame) -> list[str]:
     ]  # fmt: skip
 
 
-def unseen(rows: pd.DataFrame, before: pd.DataFrame) -> list[str]:
+def before_and_after(cells: pd.DataFrame, found: pd.DataFrame) -> list[str]:
     """Compare with what was the default before, in as many replications."""
+    earlier = pd.read_csv(OUT / "before.csv")
     return [
         "## Before and after the last changes", "",
-        "How weights are fitted was changed "
-        "([decision 25](../decisions/0025-what-a-candidate-did-alone.md)) after looking at what "
-        "candidates said in replications 0 to 2. This page is of replications "
-        f"{span(rows)}, which nobody had drawn before. What was the default until then is below. "
-        "They were looked at once: 9 settings were behind in AUROC, 9 in log loss. Then networks "
-        "were left out where fewer than 50 rows are reviewed ([decision 27]"
-        "(../decisions/0027-a-network-needs-fifty-reviewed-rows.md)). That changed 60 of the 1 620 "
-        "cells, within noise (AUROC +0.003, standard error 0.003), and the counts to those above: "
-        "a goal met by two settings after looking is weaker evidence than one met before.",
-        "",
-        "**Since then** the network of a blend tries other configs, two networks judge each fold, "
-        "and weights that grew by chance are made smaller ([decision 28]"
-        "(../decisions/0028-a-shortlist-for-the-network.md)): the tables of this page are from "
-        "before it, except [what it does now](#what-it-does-now). "
-        "With 24 reviewed rows there is no network, and 1 of 43 cells changed. With "
-        "more, in 17 cells of replication 20, which nobody had drawn: AUROC +0.0021 (standard "
-        "error 0.0015), log loss better by 0.0021 (0.0019), of the network alone +0.018 (0.004) "
-        "and 0.021 (0.004). It was made for [the paper's data](#on-the-papers-synthetic-data).",
+        f"This page is of replications {span(cells)}, which nobody had drawn before the default "
+        "became what it is. *Without leaning* is the same in the same draws before [decision 32]"
+        "(../decisions/0032-few-reviewed-rows-lean-on-observed-labels.md). *Before* is the version "
+        "before the network of a blend ([decision 28]"
+        "(../decisions/0028-a-shortlist-for-the-network.md)), copies of rows and weights with few "
+        "reviewed rows ([decision 30](../decisions/0030-copies-weights-and-people.md)) and what a "
+        "blend leans on changed, in replications 10 to 19 ([table](before.csv)). It met "
+        "the goal in AUROC after [decision 27]"
+        "(../decisions/0027-a-network-needs-fifty-reviewed-rows.md), which was made after looking "
+        "at these draws and moved two settings.",
         "",
         "| | replications | AUROC: behind by > 0.005 at 1 / 3 / 10 % reviewed | ahead | mean gain "
-        "| log loss: behind | mean gain |",
-        "|---|---|---|---|---|---|---|",
-        compared("now", rows), compared("before", before), "",
-        "*The same again?* All of it was run on one kind of machine (16 cores and an H200; 40 "
-        "minutes for ten replications). The 60 cells were fitted again there and on a machine with "
-        "2 cores and other versions of NumPy and pandas: 59 to the same digits, the other, of "
-        "NHANES, 0.016 AUROC apart, as plain trees on NHANES tasks are (by up to 0.013).",
+        "| log loss: behind | ahead | mean gain |",
+        "|---|---|---|---|---|---|---|---|",
+        compared("now", span(cells), found),
+        compared("without leaning", span(cells), settings(cells, BEFORE)),
+        compared("before", "10 to 19", earlier), "",
+        "*The same again?* Replications of this page and their tables were made on 2 cores. Cells "
+        "run again on the machine of a GPU gave the same digits, but for plain trees on NHANES "
+        "tasks (up to 0.016 AUROC apart; other versions of NumPy and pandas).",
     ]  # fmt: skip
 
 
@@ -213,34 +197,30 @@ def span(rows: pd.DataFrame) -> str:
     return f"{rows['replication'].min()} to {rows['replication'].max()}"
 
 
+def drawn(models: pd.DataFrame) -> str:
+    """Say which replications the means of all models are of."""
+    return f"replications {models['first'].min()} to {models['last'].max()}"
+
+
 NETWORKS = {"joint": "Joint", "alignment": "Alignment", "standard": "Standard",
             "confident": "cleanlab"}  # fmt: skip
 
 
-def networks(nets: pd.DataFrame, rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """One row per network and setting: its AUROC and the blend's, in the same replications."""
-    n_settings = len(rows[KEY].drop_duplicates())
-    counts = nets[nets["model"] == names[0]].groupby("replication").size()
-    whole = counts.index[counts == n_settings]
-    blend = rows[rows["model"] == "blend"].set_index([*KEY, "replication"])["auroc"]
-    own = nets[nets["model"].isin(names) & nets["replication"].isin(whole)]
-    own = own.join(blend.rename("blend"), on=[*KEY, "replication"])
-    means = own.groupby(["model", *KEY])[["auroc", "blend"]].mean()
-    return means.assign(replications=len(whole)).reset_index()
-
-
-def against(alone: pd.DataFrame) -> list[str]:
+def against_networks() -> list[str]:
     """Compare the blend with networks alone."""
+    alone = pd.read_csv(OUT / "networks.csv")
     lines = [
         "## Against networks alone", "",
         "The paper's method (Alignment), our joint model of both labels and a network on observed "
         "labels, each with its own search of 20 configs, and confident learning (cleanlab) with a "
         "network, beside the blend in the same replications: mean AUROC, and at how many settings "
         "the blend is ahead or behind by more than 0.005 ([table](networks.csv)). The blend is "
-        "the one of this page's tables; beside cleanlab, in another replication, the one before.",
+        "the one before decision 28, beside cleanlab an older one.",
         "",
         "    python paper/robustness/run.py paper/robustness/grid.toml --out "
-        "results/robustness_networks.csv --first 10 --replications 4 --models networks", "",
+        "results/networks.csv --first 10 --replications 4 --models networks",
+        "    python tools/robustness_data.py results/robustness.csv --networks "
+        "results/networks.csv", "",
         "| network | replications | reviewed | settings | network | blend | ahead | behind |",
         "|---|---|---|---|---|---|---|---|",
     ]  # fmt: skip
@@ -291,17 +271,15 @@ def how_many(n: pd.Series) -> str:
     return str(n.min()) if n.min() == n.max() else f"{n.min()} to {n.max()}"
 
 
-def compared(name: str, rows: pd.DataFrame) -> str:
+def compared(name: str, which: str, found: pd.DataFrame) -> str:
     """One line for some replications of one version of the blend."""
-    part = settings(rows)
     cells = []
     for column in ("gain", "log_loss_gain"):
-        gains = [each[column] for _, each in part.groupby("reviewed")]
+        gains = [each[column] for _, each in found.groupby("reviewed")]
         cells.append(" / ".join(str(int((gain < -MARGIN).sum())) for gain in gains))
-        if column == "gain":
-            cells.append(" / ".join(str(int((gain > 0).sum())) for gain in gains))
+        cells.append(" / ".join(str(int((gain > 0).sum())) for gain in gains))
         cells.append(" / ".join(f"{gain.mean():+.4f}" for gain in gains))
-    return f"| {name} | {span(rows)} | {' | '.join(cells)} |"
+    return f"| {name} | {which} | {' | '.join(cells)} |"
 
 
 def summary(name: str, part: pd.DataFrame) -> str:
@@ -329,12 +307,12 @@ def by_kind(found: pd.DataFrame) -> list[str]:
     return lines
 
 
-def losses(found: pd.DataFrame) -> list[str]:
+def losses(found: pd.DataFrame, which: str) -> list[str]:
     """Every setting where the blend is behind beyond the paired interval, or by over 0.005."""
     sure = found["gain"] < -found["half_width"].fillna(np.inf)
     behind = found[sure | (found["gain"] < -MARGIN)].sort_values("gain")
     far = behind[behind["gain"] < -MARGIN]
-    level = (far["best_candidate"] > far["best_plain"] - MARGIN / 2).sum()
+    level = (far["candidate_gain"] > -MARGIN / 2).sum()
     kinds = {why(r) for r in behind.itertuples()}
     return [
         "## Where it loses", "",
@@ -342,16 +320,16 @@ def losses(found: pd.DataFrame) -> list[str]:
         f"listed: those, and all {len(far)} that are behind by more than 0.005 AUROC on average, "
         f"{(far['rate'] == 0.30).sum()} of them with 30 % of the labels wrong. In {level} of the "
         f"{len(far)} a candidate of the blend alone (chosen by the test rows, as the plain model "
-        "is) is level with the best plain model or ahead of it: the answer is among the "
+        f"is; {which}) is level with the best plain model or ahead of it: the answer is among the "
         "candidates, and the reviewed rows are too few to tell which it is.", "",
         *(f"- *{name}*: {said}" for name, said in REASONS.items() if name in kinds), "",
-        "| data | noise | rate | reviewed | blend | best plain | gain (95 %) | which | best "
-        "candidate | clean | why |",
+        "| data | noise | rate | reviewed | blend | best plain | gain (95 %) | which | gain of "
+        "the best candidate | clean | why |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
         *(
             f"| {r.data} | {r.noise} | {r.rate:g} | {r.reviewed:.0%} | {r.blend:.3f} | "
             f"{r.best_plain:.3f} | {r.gain:+.3f} ± {r.half_width:.3f} | {r.which} | "
-            f"{r.best_candidate:.3f} ({r.which_candidate}) | {r.clean:.3f} | {why(r)} |"
+            f"{r.candidate_gain:+.3f} ({r.candidate}) | {r.clean:.3f} | {why(r)} |"
             for r in behind.itertuples()
         ), "",
         *in_log_loss(found),
@@ -363,8 +341,8 @@ REASONS = {
     f"within {NEAR} AUROC of clean labels. There is little to gain, and weight on other candidates "
     "can only cost.",
     "misled": "models of observed labels rank people wrongly, and a model of the reviewed rows "
-    "alone is the best plain one. A joint candidate alone is far ahead of it; 24 rows do not show "
-    "that clearly enough. The intervals are wide.",
+    "alone is the best plain one. A candidate alone is ahead of it; the reviewed rows do not "
+    "show that clearly enough. The intervals are wide.",
     "linear": "synthetic data, made from a linear score: a plain linear model is hard to beat, and "
     "the best candidate is a linear one, too.",
     "other": "none of these.",
@@ -398,15 +376,14 @@ def in_log_loss(found: pd.DataFrame) -> list[str]:
     ]  # fmt: skip
 
 
-def others(rows: pd.DataFrame) -> list[str]:
+def others(models: pd.DataFrame) -> list[str]:
     """Every model, averaged over all settings it was run on."""
-    lines = ["## Every model", "", "Means over settings, at settings where the model was run; "
-             "`blend: ...` are candidates of the blend alone.", "",
+    lines = ["## Every model", "", f"Means over settings where the model was run, {drawn(models)} "
+             "([by setting](models.csv)); `blend: ...` are candidates of the blend alone.", "",
              "| model | settings | AUROC | worst group | log loss | Brier | calibration error | "
              "true positives found at 0.5 |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
-    means = rows.groupby([*KEY, "model"]).mean(numeric_only=True).reset_index()
-    table = means.groupby("model").mean(numeric_only=True).sort_values("log_loss")
-    counts = means.groupby("model").size()
+    table = models.groupby("model").mean(numeric_only=True).sort_values("log_loss")
+    counts = models.groupby("model").size()
     for name, r in table.iterrows():
         lines.append(
             f"| {name} | {counts[name]} | {r['auroc']:.3f} | {r['worst_auroc']:.3f} | "
