@@ -3,11 +3,11 @@ r"""The tables of the robustness page: what is kept of the study's runs.
     python tools/robustness_data.py results/robustness.csv
     python tools/robustness_data.py results/robustness.csv --networks results/networks.csv
 
-Takes the replications of a file that are whole. Writes docs/robustness/cells.csv, one row per
-setting and replication, where they replace those of the same number and join the others (delete the
-file first where the default has changed), and models.csv, the mean of every model at every
-setting. A run with ``--models networks`` gives networks.csv, beside the blend in the same
-replications.
+Takes what is whole: replications in which every setting of a share reviewed was run. Writes
+docs/robustness/cells.csv, one row per setting and replication, where they replace those of the same
+number and join the others, and models.csv, the mean of every model at every setting, of those there
+and the new ones (delete both files first where the default has changed). A run with ``--models
+networks`` gives networks.csv, beside the blend in the same replications.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ CELL = [*KEY, "replication"]
 OUT = Path("docs/robustness")
 MEASURES = ["auroc", "worst_auroc", "log_loss", "brier", "calibration", "tpr", "weight"]
 BEFORE = "blend without leaning"
-SETTINGS = 162
+SETTINGS = 54
+"""Of one share reviewed."""
 
 
 def main() -> None:
@@ -33,12 +34,8 @@ def main() -> None:
     parser.add_argument("--networks", type=Path)
     options = parser.parse_args()
     rows = whole(pd.read_csv(options.run), "blend")
-    cells = shorten(rows)
-    if (OUT / "cells.csv").exists():
-        old = pd.read_csv(OUT / "cells.csv")
-        cells = pd.concat([old[~old["replication"].isin(cells["replication"])], cells])
-    cells.sort_values(CELL).to_csv(OUT / "cells.csv", index=False)
-    every_model(rows).to_csv(OUT / "models.csv", index=False)
+    add(shorten(rows), "cells.csv").to_csv(OUT / "cells.csv", index=False)
+    pool(every_model(rows), "models.csv").to_csv(OUT / "models.csv", index=False)
     if options.networks:
         beside_networks(pd.read_csv(options.networks), rows).to_csv(
             OUT / "networks.csv", index=False
@@ -46,12 +43,38 @@ def main() -> None:
 
 
 def whole(rows: pd.DataFrame, model: str) -> pd.DataFrame:
-    """Return the replications in which this model was fitted at every setting."""
-    count = rows[rows["model"] == model].groupby("replication").size()
+    """Return the replications in which this model was fitted at every setting of a share."""
+    by = ["reviewed", "replication"]
+    count = rows[rows["model"] == model].groupby(by).size()
     found = count.index[count == SETTINGS]
     if not len(found):
         sys.exit(f"no replication of {model} has {SETTINGS} settings: {count.to_dict()}.")
-    return rows[rows["replication"].isin(found)]
+    return rows[pd.MultiIndex.from_frame(rows[by]).isin(found)]
+
+
+def add(cells: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Add cells to those of the file; new ones replace the same of before."""
+    if (OUT / name).exists():
+        cells = pd.concat([pd.read_csv(OUT / name), cells]).drop_duplicates(CELL, keep="last")
+    return cells.sort_values(CELL)
+
+
+def pool(means: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Average these means with those of the file, each by how many draws it is of."""
+    if not (OUT / name).exists():
+        return means
+    old = pd.read_csv(OUT / name)
+    if means["first"].min() <= old["last"].max():
+        sys.exit(
+            f"{OUT / name} has replications up to {old['last'].max()}, the run begins with "
+            f"{means['first'].min()}: delete the file to make it again."
+        )
+    both = pd.concat([old, means])
+    by = both.groupby([*KEY, "model"])
+    drawn = by["drawn"].sum()
+    found = both[MEASURES].mul(both["drawn"], axis=0).groupby([both[k] for k in (*KEY, "model")])
+    mean = found.sum().div(drawn, axis=0).round(4)
+    return mean.assign(first=by["first"].min(), last=by["last"].max(), drawn=drawn).reset_index()
 
 
 def shorten(rows: pd.DataFrame) -> pd.DataFrame:
