@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 UNREVIEWED = -1
 """Internal code of an unreviewed row's true label; class codes start at 0, so it never collides."""
 
+ADVICE_IF_UNOBSERVED = (
+    "every row needs an observed label, so drop those rows (unreviewed rows are marked in y_true)"
+)
+
 Codes = NDArray[np.int64]
 
 
@@ -115,11 +119,11 @@ def encode_labels(y: Any, y_true: Any = None, *, column: str | None = None) -> E
     name = _place("y", column)[0]
     seen = _present(y, missing, name)
     _kind(seen, name)
-    advice = "every row needs an observed label, so drop those rows"
-    hint = " (unreviewed rows are marked in y_true)"
+    advice = ADVICE_IF_UNOBSERVED
     if column is not None:
-        hint = f", or pass --keep-na {column} if the words None or NA in it are labels"
-    check_complete(missing, "y", advice + hint, column=column)
+        advice = advice.partition(" (")[0]
+        advice += f", or pass --keep-na {column} if the words None or NA in it are labels"
+    check_complete(missing, "y", advice, column=column)
     n = len(seen)
     unreviewed = np.ones(n, dtype=bool) if y_true is None else is_missing(y_true)
     true = seen[:0] if y_true is None else _present(y_true, unreviewed, "y_true")

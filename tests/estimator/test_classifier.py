@@ -455,7 +455,7 @@ def with_infinity(X: Array) -> Array:
     ("settings", "change", "message"),
     [
         ({}, lambda d: {"X": with_infinity(d.X)}, "Input X contains infinity"),
-        ({}, lambda d: {"y": d.y[1:]}, "inconsistent numbers of samples"),
+        ({}, lambda d: {"y": d.y[1:]}, r"y has \d+ entries but X has \d+ rows"),
         ({}, lambda d: {"y": d.y + 0.5}, "Unknown label type"),
         ({}, lambda d: {"y": 0 * d.y, "y_true": None}, r"only one class, \[0\]"),
         ({}, lambda d: {"y_true": d.y_true[1:]}, "y_true has 239 entries but X has 240 rows"),

@@ -10,7 +10,13 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
-from alignset.labels import EncodedLabels, UnreadCellsWarning
+from alignset.labels import (
+    ADVICE_IF_UNOBSERVED,
+    EncodedLabels,
+    UnreadCellsWarning,
+    check_complete,
+    is_missing,
+)
 from alignset.rows.features import check_sparse
 from alignset.rows.merge import check_weights, copies_of
 from alignset.rows.selection import check_probability
@@ -20,6 +26,20 @@ NOT_REVIEWED = ("", "-1", "-1.0", "nan", "none", "na", "n/a", "null", "nat", "<n
 
 MOST_GROUPS = 50
 """More groups than this are refused if there is one for every 20 rows: a column of numbers."""
+
+
+def check_given(X: Any, y: Any) -> None:
+    """Refuse tables without columns, and observed labels that are missing or too few or many."""
+    if is_frame(X) and X.shape[1] == 0:
+        raise ValueError("X has no columns; pass a table with at least one feature.")
+    gaps = is_missing(y)
+    if gaps.ndim not in (1, 2):
+        return  # scikit-learn says what is wrong
+    n = (X if hasattr(X, "shape") else np.asarray(X, dtype=object)).shape[:1]
+    if any(n) and len(gaps) and len(gaps) != n[0]:
+        raise ValueError(f"y has {len(gaps)} entries but X has {n[0]} rows; pass one per row.")
+    missing = np.asarray(gaps if gaps.ndim == 1 else gaps.any(axis=1))
+    check_complete(missing, "y", ADVICE_IF_UNOBSERVED)
 
 
 def learn_encoder(X: Any, weight: Any = None) -> Any:
@@ -222,8 +242,13 @@ def seed_of(random_state: Any) -> int:
     """Return a whole number for what scikit-learn takes as ``random_state``."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
-    if isinstance(random_state, int | np.integer):
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
+    if not (random_state is None or isinstance(random_state, np.random.Generator)):
+        raise ValueError(
+            "random_state must be a whole number of 0 or more, a RandomState, a Generator, or None "
+            f"for another result each time, got {random_state!r}."
+        )
     return int(np.random.default_rng(random_state).integers(2**31))
 
 
@@ -231,6 +256,11 @@ def on_reviewed(probability: Any, labels: EncodedLabels) -> NDArray[np.float64] 
     """Return P(reviewed), checked; set to 1 on the other rows, where it is not used."""
     if probability is None:
         return None
+    n, shape = len(labels.reviewed), np.shape(probability)
+    if shape != (n,):
+        raise ValueError(
+            f"review_probability has shape {shape} but X has {n} rows; pass one number per row."
+        )
     known = check_probability(probability, labels.reviewed)
     return np.where(labels.reviewed, known, 1.0)
 

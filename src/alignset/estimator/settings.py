@@ -47,6 +47,11 @@ def check_settings(clf: NoisyLabelClassifier, review_probability: Any) -> None:
         value = getattr(clf, name)
         if not (is_whole(value) and value >= 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    if not (clf.n_jobs is None or (is_whole(clf.n_jobs) and clf.n_jobs != 0)):
+        raise ValueError(
+            "n_jobs must be a whole number of cores, -1 for all, -2 for all but one, or None, got "
+            f"{clf.n_jobs!r}."
+        )
     if not (clf.space is None or isinstance(clf.space, Mapping)):
         raise ValueError(
             "space must map hyperparameters to distributions or lists of values, such as "

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from scipy.stats import loguniform
@@ -336,7 +337,8 @@ class Method(ABC):
     def __post_init__(self) -> None:
         for name, limit in self.all_limits().items():
             value = getattr(self, name)
-            if value is not None and not accepts(limit, value):
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if value is not None and not (number and accepts(limit, value)):
                 raise refusal(name, limit, value)
 
     @abstractmethod

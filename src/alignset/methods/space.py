@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,10 @@ def refusal(name: str, limit: str, value: Any) -> ValueError:
     accepted = f"lie in {interval}"
     if high == "inf":
         accepted = f"be {low} or more" if interval[0] == "[" else f"be above {low}"
+    if not isinstance(value, Real) or isinstance(value, bool):
+        accepted, value = f"be a number, and {accepted}", repr(value)
+    elif not math.isfinite(value):
+        accepted = f"be finite, and {accepted}"
     return ValueError(f"{name} must {accepted}, got {value}{semicolon}{advice}.")
 
 

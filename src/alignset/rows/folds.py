@@ -67,6 +67,11 @@ def assign_folds(strata: Codes, n_folds: int, seed: int, units: Codes | None = N
     rows = np.flatnonzero(strata >= 0)
     units = np.arange(len(strata)) if units is None else units
     dealt = rows[np.unique(units[rows], return_index=True)[1]]
+    if len(dealt) < 2:
+        raise ValueError(
+            f"all {len(rows)} reviewed rows belong to {len(dealt)} individual, and nobody would be "
+            "left to judge by; review others as well, or check what tells individuals apart."
+        )
     if not 2 <= n_folds <= len(dealt):
         raise ValueError(
             f"folds must lie between 2 and the {len(dealt)} reviewed rows or individuals, got "

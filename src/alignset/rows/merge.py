@@ -137,7 +137,12 @@ def copies_of(weight: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def check_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """Return one finite, non-negative weight per row; None means 1 for each."""
-    weight = np.array(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    try:
+        weight = np.array(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must hold one number per row, got {sample_weight!r}."
+        ) from error
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):

@@ -112,7 +112,15 @@ def _skeleton(factory: Factory, shape: NetShape) -> nn.Module:
 @lru_cache(maxsize=32)
 def _skeleton_of(factory: Factory, shape: NetShape, thread: int) -> nn.Module:
     del thread
-    return _build(factory, shape, 0)
+    module, d, k = _build(factory, shape, 0), sum(shape.inputs), shape.outputs
+    with torch.no_grad():
+        found = tuple(module(torch.zeros(2, d)).shape)
+    if found != (2, k):
+        raise ValueError(
+            f"a backbone for {d} inputs and {k} outputs must turn an array of shape (2, {d}) into "
+            f"one of shape (2, {k}), got shape {found}; use both arguments of the function."
+        )
+    return module
 
 
 def _build(factory: Factory, shape: NetShape, seed: int) -> nn.Module:
