@@ -21,7 +21,7 @@ from alignset.learners.as_table import AsTable, asks_for_names
 
 pytestmark = pytest.mark.filterwarnings("ignore::alignset.labels.FewReviewedWarning")
 
-FEW = Blend(strategies=("observed", "both", "surrogate"), learners=(), network=None, folds=3)
+FEW = Blend(strategies=("observed", "both", "surrogate"), network=None, folds=3)
 N = 240
 SEEN: list[pd.DataFrame] = []
 

@@ -10,10 +10,18 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
 
 from alignset import JointAlignment, NoisyLabelClassifier, load_model
 from alignset.estimator.scorers import reviewed_scorer
-from alignset.labels import NoGroupsWarning, SelectiveReviewWarning, UnreviewedGroupWarning
+from alignset.labels import (
+    FewReviewedWarning,
+    NoGroupsWarning,
+    SelectiveReviewWarning,
+    UnreviewedGroupWarning,
+)
 from alignset.learners import Blend
 
 pytestmark = pytest.mark.filterwarnings("ignore::alignset.labels.FewReviewedWarning")
@@ -262,3 +270,119 @@ def test_classes_with_few_reviewed_rows_are_told_at_once():
     texts = [str(one.message) for one in told]
     assert sum("turned out to be" in text for text in texts) == 1
     assert not any("group 'all'" in text for text in texts)
+
+
+@pytest.mark.filterwarnings("ignore::alignset.labels.UnseenCellWarning")
+def test_a_review_of_wrong_labels_alone_corrects_labels_and_judges_nothing(rows, tmp_path):
+    true = np.where(rows["X"][:, 0] + 0.5 * rows["X"][:, 1] > 0, 1, 0)
+    wrong = rows["y"] != true
+    y_true = np.where(wrong & (np.arange(N) < 300), true.astype(float), np.nan)
+    blend = Blend(("observed", "reviewed", "both", "recalibrated", "rates"), ("linear",), None)
+    with pytest.warns(SelectiveReviewWarning, match="were wrong: rows seem to have been reviewed"):
+        clf = fit(blend, X=rows["X"], y=rows["y"], y_true=y_true, groups=rows["groups"])
+    plain = LogisticRegression().fit(rows["X"], rows["y"])
+    other = np.random.default_rng(9).normal(size=(2000, 4))
+    truth = other[:, 0] + 0.5 * other[:, 1] > 0
+    ranked = roc_auc_score(truth, clf.predict_proba(other)[:, 1])
+    assert ranked > roc_auc_score(truth, plain.predict_proba(other)[:, 1]) - 0.02
+    assert [row.labels for row in clf.candidates_[:-1] if row.weight > 0] == ["both"]
+    assert np.isnan(list(clf.noise_rates_.values())).all()
+    assert roc_auc_score(~wrong, clf.label_confidence(rows["X"], rows["y"])) > 0.7
+    clf.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").candidates.explain() == clf.explain()
+    assert clf.explain().startswith("Hardly any reviewed label was right")
+
+
+def test_persons_are_counted_where_few_are_of_a_class():
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(100), 6)
+    ill = np.isin(person, [0, 1, 20, 40])  # two of them are reviewed, in twelve rows
+    X = rng.normal(size=(600, 3)) + ill[:, None]
+    y_true = np.where(person < 20, ill.astype(float), np.nan)
+    with pytest.warns(FewReviewedWarning, match="only 2 reviewed rows turned out to be 1"):
+        fit(LINEAR, X=X, y=ill.astype(int), y_true=y_true, units=person)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("y", [1] * (N - 1), f"y has {N - 1} entries but X has {N} rows"),
+        ("y", [None] + ["a", "b"] * (N // 2 - 1) + ["a"], f"y is missing in 1 of {N} rows"),
+        ("X", pd.DataFrame(index=range(N)), "X has no columns"),
+        ("units", np.zeros(N), "reviewed rows belong to 1 individual"),
+        ("sample_weight", "a", "sample_weight must hold one number per row, got 'a'"),
+        ("review_probability", np.ones(3), r"review_probability has shape \(3,\) but X has"),
+    ],
+)
+def test_what_a_fit_cannot_use_is_named(rows, name, value, message):
+    with pytest.raises(ValueError, match=message):
+        fit(**{**rows, name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("random_state", -1, "random_state must be a whole number of 0 or more, .* got -1"),
+        ("random_state", "a", "random_state must be a whole number of 0 or more, .* got 'a'"),
+        ("n_jobs", "2", "n_jobs must be a whole number of cores, .* got '2'"),
+        ("n_jobs", 0, "n_jobs must be a whole number of cores, .* got 0"),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_is_named(rows, name, value, message):
+    with pytest.raises(ValueError, match=message):
+        NoisyLabelClassifier(LINEAR, **{name: value}).fit(**rows)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("x", "lr must be a number, and be 0 or more, got 'x'"),
+        ([0.1, 0.2], r"lr must be a number, and be 0 or more, got \[0.1, 0.2\]"),
+        (np.inf, "lr must be finite, and be 0 or more, got inf"),
+    ],
+)
+def test_a_learning_rate_is_a_number(value, message):
+    with pytest.raises(ValueError, match=message):
+        JointAlignment(lr=value)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"strategies": ("both", "both")}, "strategies holds 'both' twice"),
+        ({"strategies": ()}, "strategies must hold at least one of observed, "),
+        ({"learners": [RandomForestClassifier()]}, "a classifier of your own is passed as estim"),
+        ({"learners": []}, "learners must hold at least one of linear, trees, got"),
+    ],
+)
+def test_a_blend_says_what_it_is_made_of(given, message):
+    with pytest.raises(ValueError, match=message):
+        Blend(**given)
+
+
+def test_a_backbone_must_give_as_many_outputs_as_it_is_asked_for(rows):
+    nn = pytest.importorskip("torch").nn
+    settings = {"backbone": lambda d, k: nn.Linear(d, k + 1), "n_configs": 1}
+    with pytest.raises(ValueError, match=r"into one of shape \(2, 2\), got shape \(2, 3\)"):
+        fit("alignment", settings, **rows)
+
+
+def test_a_classifier_without_weights_goes_without_what_needs_them(rows):
+    few, own = Blend(("both", "shrunk", "irbl", "joint")), {"estimator": KNeighborsClassifier()}
+    clf = fit(few, own, **rows)
+    assert [row.labels for row in clf.candidates_[:-1]] == ["both", "shrunk"]
+    assert clf.candidates_.left_out.endswith("so its candidates irbl, joint were left out.")
+    with pytest.raises(ValueError, match="does not take sample_weight"):
+        fit(few, own, **rows, sample_weight=np.linspace(0.5, 1.5, N))
+
+
+def test_sparse_rows_are_learned_by_a_network_too(rows):
+    X = scipy.sparse.csr_matrix(np.where(abs(rows["X"]) > 0.5, rows["X"], 0))
+    clf = fit(Blend(("both",), ("linear",)), {"n_configs": 1, "max_epochs": 2}, **{**rows, "X": X})
+    assert [row.learner for row in clf.candidates_] == ["linear", "network", "all"]
+    clf = fit(Blend(("both",)), {"n_configs": 1, "max_epochs": 2}, **{**rows, "X": X})
+    assert [row.learner for row in clf.candidates_] == ["linear", "network", "all"]
+    assert (
+        clf.candidates_.left_out
+        == "X is sparse, which trees cannot read, and so they were left out."
+    )

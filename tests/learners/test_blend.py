@@ -240,6 +240,7 @@ def test_misuse_is_told_kindly(data: Data) -> None:
             call()
 
 
+@pytest.mark.filterwarnings("ignore::alignset.labels.SelectiveReviewWarning")
 def test_cells_nobody_reviewed_are_named_by_default(data: Data) -> None:
     y_true = np.where((data.groups == 1) & (data.y == 1), np.nan, data.y_true)
     with pytest.warns(UnseenCellWarning, match="no row of group 1 observed as 1"):

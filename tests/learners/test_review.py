@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,66 @@ def test_a_class_that_no_reviewed_row_has_is_anchored() -> None:
     found = read_review(one, 2, None, seed=0)
     assert found.absent == (1,)
     assert (found.rows.y_true[found.anchors] == 1).any()
+
+
+def test_a_review_that_depends_on_the_label_within_groups_is_noticed() -> None:
+    rng = np.random.default_rng(3)
+    odd = rows(lambda X, seen, rng: np.zeros(len(seen), bool), seed=3)
+    group = rng.integers(0, 2, len(odd))
+    likely = np.where(group == odd.y_seen, 0.3, 0.1)  # labels alone were reviewed evenly
+    looked = rng.random(len(odd)) < likely
+    found = read_review(replace(odd, y_true=np.where(looked, 1, -1), group=group), 2, None, seed=0)
+    assert found.selective
+    for g in (0, 1):
+        own = group == g
+        shown = np.average(odd.y_seen[own & looked], weights=found.weight[own & looked])
+        assert shown == pytest.approx(odd.y_seen[own].mean(), abs=0.01)
+
+
+def test_a_review_that_hardly_depends_on_the_label_is_noticed_where_there_are_many_rows() -> None:
+    odd = rows(lambda X, seen, rng: rng.random(len(seen)) < np.where(seen == 1, 0.28, 0.2), 3000)
+    assert read_review(odd, 2, None, seed=0).selective
+
+
+@pytest.mark.parametrize("n", [20, 300])
+def test_a_review_of_wrong_labels_is_known_for_one(n: int) -> None:
+    odd = rows(lambda X, seen, rng: np.ones(len(seen), bool))
+    wrong = np.flatnonzero(odd.y_seen != odd.y_true)[:n]
+    picked = replace(odd, y_true=np.where(np.isin(np.arange(len(odd)), wrong), odd.y_true, -1))
+    found = read_review(picked, 2, None, seed=0)
+    assert found.picked
+    assert not found.selective
+    assert (found.weight == 1).all()
+
+
+def test_labels_that_are_mostly_wrong_are_no_picked_ones() -> None:
+    """The paper has groups of which 80 % are wrong; beside others, 64 % are."""
+    rng = np.random.default_rng(0)
+    found = []
+    for seed in range(50):
+        fair = rows(lambda X, seen, rng: rng.random(len(seen)) < 0.03, seed=seed)
+        flipped = np.where(rng.random(len(fair)) < 0.64, 1 - fair.y_true, fair.y_true)
+        part = replace(fair, y_seen=np.where(fair.reviewed, flipped, fair.y_seen))
+        found.append(read_review(part, 2, None, seed=0).picked)
+    assert np.mean(found) < 0.05
+
+
+def test_known_weights_say_that_wrong_labels_were_reviewed_more_often() -> None:
+    odd = rows(lambda X, seen, rng: np.ones(len(seen), bool))
+    wrong = odd.y_seen != odd.y_true
+    looked = np.random.default_rng(0).random(len(odd)) < np.where(wrong, 0.9, 0.02)
+    part = replace(odd, y_true=np.where(looked, odd.y_true, -1))
+    assert read_review(part, 2, None, seed=0).picked
+    assert not read_review(part, 2, np.where(wrong, 1 / 0.9, 1 / 0.02), seed=0).picked
+
+
+def test_groups_may_be_reviewed_unevenly_or_not_at_all() -> None:
+    rng = np.random.default_rng(1)
+    fair = rows(lambda X, seen, rng: np.zeros(len(seen), bool), seed=1)
+    group = np.where(rng.random(len(fair)) < np.where(fair.y_seen == 1, 0.7, 0.3), 1, 0)
+    group[:200] = 2
+    looked = rng.random(len(fair)) < np.array([0.08, 0.1, 0.0])[group]
+    part = replace(fair, y_true=np.where(looked, fair.y_seen, -1), group=group)
+    found = read_review(part, 2, None, seed=0)
+    assert not found.selective
+    assert not found.anchors.any()

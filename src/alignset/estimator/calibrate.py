@@ -18,10 +18,11 @@ def calibrate_blend(
 ) -> GroupCalibration | None:
     """Use what the blend said of held-out rows, if asked without those of a fold.
 
-    Where some kinds of labels were never looked at, reviewed rows say nothing of the others.
+    Where some kinds of labels were never looked at, reviewed rows say nothing of the others; nor do
+    rows that were picked because their label was wrong.
     """
     rows, review, n_groups = fitted.review.rows, fitted.review, sizes[1]
-    if review.selective and review.anchors.any():
+    if review.picked or (review.selective and review.anchors.any()):
         return None
     known = rows.reviewed & ~review.anchors
     at = np.flatnonzero(known if without is None else known & (fitted.fold != without))

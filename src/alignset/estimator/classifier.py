@@ -18,6 +18,7 @@ from alignset.estimator.decide import DecidingMixin
 from alignset.estimator.html import ExplainingMixin
 from alignset.estimator.inputs import (
     as_pandas,
+    check_given,
     check_groups_are_few,
     check_index,
     check_no_gaps,
@@ -121,8 +122,9 @@ class NoisyLabelClassifier(
     groups_ : array of shape (G,)
     noise_rates_ : dict
         Group -> share of wrong observed labels among its reviewed rows, weighted by 1 / P(reviewed)
-        where given or estimated; NaN for a group without reviewed rows. What the model says about
-        the other rows, ``1 - label_confidence``, is not mixed in.
+        where given or estimated; NaN for a group without reviewed rows, and if rows were picked
+        because their label was wrong. What the model says about the other rows,
+        ``1 - label_confidence``, is not mixed in.
     candidates_ : Candidates or None
         Of a blend: labels, learner, weight, log loss and AUROC of every candidate on reviewed rows
         it did not see; ``.frame`` is a DataFrame, :meth:`explain` says it in two sentences, and
@@ -259,6 +261,7 @@ class NoisyLabelClassifier(
 
     def _read(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
         """Return how to encode the features, if they need it, the features as numbers, and y."""
+        check_given(X, y)
         encoder = learn_encoder(X, weight)
         if encoder is None:
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
@@ -329,7 +332,9 @@ class NoisyLabelClassifier(
                 found = learn_blend(self, asked, given, told)
             else:
                 found = learn_method(self, asked, given, told)
-        rates = noise_rates_of(rows, division, given.groups, selective=found.selective)
+        rates = noise_rates_of(
+            rows, division, given.groups, selective=found.selective, picked=found.picked
+        )
         self.classes_, self.groups_, self.noise_rates_ = classes, groups, rates
         self.search_results_, self.method_ = found.search, found.method
         self.candidates_, self.thresholds_ = found.candidates, None

@@ -70,6 +70,7 @@ class Learned:
     recalibration: GroupCalibration | None = None
     unseen: Unseen | None = None
     selective: bool = False  # whether the review was no fair sample
+    picked: bool = False  # whether it went after labels that are wrong
 
 
 def learn_method(
@@ -77,7 +78,7 @@ def learn_method(
 ) -> Learned:
     """Divide the rows, train every config, keep the best."""
     rows, seed = given.rows, given.seed
-    selective = _look_at_review(given)
+    selective, picked = _look_at_review(given)
     method, asked = method_for(rows, method), method
     folds = trainable(method, given.division.problems(rows, *given.sizes, seed=seed))
     configs = configs_of(clf, method, seed, asked=asked)
@@ -93,19 +94,20 @@ def learn_method(
         warn_of_switches(switched, method.if_switched, given.classes, given.groups)
     again = calibrate_ensemble(folds, found.ensemble, given.sizes, seed)
     return Learned(
-        found.ensemble, found.method, found.table(), recalibration=again, selective=selective
-    )
+        found.ensemble, found.method, found.table(), recalibration=again, selective=selective,
+        picked=picked,
+    )  # fmt: skip
 
 
-def _look_at_review(given: ToLearn) -> bool:
-    """Warn about a review that is no fair sample, or small; tell whether it is the former."""
+def _look_at_review(given: ToLearn) -> tuple[bool, bool]:
+    """Warn about a review that is no fair sample, or small; return ``selective`` and ``picked``."""
     rows = given.rows
     if not rows.reviewed.any() or given.division.weighted_by(rows) is not None:
-        return False
+        return False, False
     some = rows.take(thinned(rows, REVIEW_ROWS, given.seed))
     review = read_review(spread(some), given.sizes[0], None, seed=given.seed)
     warn_of_review(review, given.classes, weighted=False)
-    return review.selective
+    return review.selective, review.picked
 
 
 def learn_blend(
@@ -118,8 +120,8 @@ def learn_blend(
     network = None
     can_train = blend.network is not None and _can_train(blend.network, rows, blend_folds)
     left_out = blend.left_out if can_train else _say_left_out(blend, blend_folds)
-    left_out = " ".join(filter(None, (left_out, _say_sparse(blend, rows))))
-    if blend.network is not None and can_train and not left_out:
+    left_out = " ".join(filter(None, (left_out, _say_sparse(blend, rows), _say_weightless(blend))))
+    if blend.network is not None and can_train and not blend.left_out:
         network = NetworkSearch(
             blend.network,
             _short(clf, blend.network, seed),
@@ -136,8 +138,12 @@ def learn_blend(
     again, unseen = calibrate_blend(fitted, given.sizes, seed), None
     if given.origin is not None:
         unseen = find_unseen(fitted, given.rows, given.origin, given.sizes, seed)
-    candidates = Candidates(fitted.model.candidates, " ".join(filter(None, (left_out, late))))
-    return Learned(fitted.model, blend, {}, candidates, again, unseen, fitted.review.selective)
+    left_out = " ".join(filter(None, (left_out, late)))
+    review = fitted.review
+    candidates = Candidates(fitted.model.candidates, left_out, judged=fitted.model.judged)
+    return Learned(
+        fitted.model, blend, {}, candidates, again, unseen, review.selective, review.picked
+    )
 
 
 def _say_left_out(blend: Blend, folds: int) -> str:
@@ -156,6 +162,16 @@ def _say_sparse(blend: Blend, rows: Part) -> str:
     return (
         f"X is sparse, which {' and '.join(sorted(dense))} cannot read, and so they were left out."
     )
+
+
+def _say_weightless(blend: Blend) -> str:
+    candidates = blend.candidates()
+    kept = [c for c in candidates if not c.learner.takes_weight and c.strategy.weighs_rows]
+    if not kept or len(candidates) == 1:
+        return ""
+    names = " and ".join(dict.fromkeys(c.learner.name for c in kept))
+    missing = ", ".join(dict.fromkeys(c.strategy.name for c in kept))
+    return f"{names} takes no sample_weight, and so its candidates {missing} were left out."
 
 
 def _can_train(method: Method, rows: Part, folds: int) -> bool:

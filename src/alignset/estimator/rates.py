@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,12 +17,15 @@ from alignset.rows.selection import review_probability
 
 
 def noise_rates_of(
-    rows: Part, division: Division, names: Sequence[Any], *, selective: bool
+    rows: Part, division: Division, names: Sequence[Any], *, selective: bool, picked: bool
 ) -> dict[Any, float]:
     """Share of wrong labels in each group, over its reviewed rows weighted by 1 / P(reviewed).
 
-    Of a review that turned out to be ``selective``, that is counted by cells.
+    Of a review that turned out to be ``selective``, that is counted by cells; NaN if rows were
+    ``picked`` because their label was wrong.
     """
+    if picked:
+        return dict.fromkeys(names, math.nan)
     how = division.weighted_by(rows)
     how = "cells" if how is None and selective else how
     design = None if how is None else ReviewDesign.one_sheet(_where_reviewed(rows, how))

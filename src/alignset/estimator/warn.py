@@ -96,7 +96,8 @@ def warn_of_gaps(rows: Part, classes: Sequence[Any], groups: Sequence[Any]) -> N
 def warn_of_review(review: Review, classes: Sequence[Any], *, weighted: bool = True) -> None:
     """Warn about a review that cannot carry a model: none, selective, or too few of a class.
 
-    Where ``weighted``, rows of a selective one were weighted, and anchors used.
+    Where ``weighted``, rows of a selective one were weighted, and anchors used. Of persons with
+    several rows, persons are counted.
     """
     rows = review.rows
     looked = rows.reviewed & ~review.anchors
@@ -109,7 +110,9 @@ def warn_of_review(review: Review, classes: Sequence[Any], *, weighted: bool = T
         return
     if review.selective:
         _warn(_say_selective(review, classes, weighted), SelectiveReviewWarning)
-    counts = np.bincount(rows.y_true[looked], rows.shares[looked], len(classes))
+    if review.picked:
+        _warn(_say_picked(review, looked, weighted), SelectiveReviewWarning)
+    counts = np.array([_count(rows, looked & (rows.y_true == k)) for k in range(len(classes))])
     few = (counts < FEW) & np.isin(np.arange(len(classes)), rows.y_seen)
     if few.any():
         told = [_say_few(counts[k], classes[k]) for k in np.flatnonzero(few).tolist()]
@@ -119,6 +122,27 @@ def warn_of_review(review: Review, classes: Sequence[Any], *, weighted: bool = T
             f"observed labels for {it}. Review more rows that may be of {it}.",
             FewReviewedWarning,
         )
+
+
+def _count(rows: Part, at: Any) -> float:
+    """Count these rows, or the persons that have any of them."""
+    if rows.unit is None or rows.share is not None:
+        return float(rows.shares[at].sum())
+    return float(len(np.unique(rows.unit[at])))
+
+
+def _say_picked(review: Review, looked: Any, weighted: bool) -> str:
+    rows = review.rows
+    wrong = looked & (rows.y_seen != rows.y_true)
+    done = "learned errors that most other rows do not have"
+    if weighted:
+        done = "learned observed labels, corrected where they were reviewed"
+    return (
+        f"{_count(rows, wrong):.0f} of {_count(rows, looked):.0f} reviewed labels were wrong: rows "
+        "seem to have been reviewed because their label was. Such rows cannot show how often other "
+        f"labels are wrong, nor judge a model; the model {done}. Review some rows drawn at random "
+        "as well."
+    )
 
 
 def _say_few(count: float, name: Any) -> str:

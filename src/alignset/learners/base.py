@@ -40,6 +40,7 @@ class Learner(ABC):
 
     name: ClassVar[str]
     takes_sparse: ClassVar[bool] = True
+    takes_weight: ClassVar[bool] = True
 
     @abstractmethod
     def fit(self, X: Any, y: Ints, weight: Floats, n_classes: int, *, seed: int) -> Predictor:

@@ -108,6 +108,7 @@ def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
         if (reviewed.any() or not c.strategy.needs_review)
         and (wrong or not c.strategy.needs_errors)
         and (c.learner.takes_sparse or not sparse)
+        and (c.learner.takes_weight or not c.strategy.weighs_rows or len(candidates) == 1)
         and c.strategy.suits(c.learner)
     ]
     if not found and not reviewed.any():  # as the warning says: only observed labels are left
@@ -268,15 +269,18 @@ def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, F
     counts = rows.weights * review.weight
     said, held = done.said, done.said[0].copy()
     weight, y, odds = counts[at], rows.y_true[at], said[:, at]
+    lean_on = prior * [each.to_lean_on for each in done.strategies]
     if len(odds) == 1:  # a single candidate answers for itself
         weights = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0)
+    elif review.picked and lean_on.any():  # such rows correct labels, and judge nothing
+        weights = BlendWeights(lean_on / lean_on.sum(), np.zeros(odds.shape[2]), 0.0)
+        held = weights.log_odds(said)
     else:
         judged = JudgedRows(
             rows.y_true[out], rows.y_seen[out], counts[out], dealt.n_classes,
             None if rows.share is None else rows.share[out],
             None if rows.share is None or rows.unit is None else rows.unit[out],
         )  # fmt: skip
-        lean_on = prior * [each.to_lean_on for each in done.strategies]
         weights, held[out] = fit_weights(said[:, out], judged, prior, lean_on=lean_on, seed=seed)
     blend = held[at]
     shares, unit = rows.shares[at], None if rows.unit is None else rows.unit[at]
@@ -285,5 +289,7 @@ def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, F
         for name, v, each in zip(done.names, weights.v.tolist(), odds, strict=True)
     ]
     table.append(standing(("blend", "all"), 1.0, blend, y, weight, shares, unit))
-    confidence = confidence_model(blend, rows.y_seen[at], y, weight, seed=seed)
+    confidence = confidence_model(
+        blend, rows.y_seen[at], y, weight, picked=review.picked, seed=seed
+    )
     return Blended(done.models, weights, confidence, tuple(table)), held

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from alignset.learners.base import Floats, Ints, Predictor, one_hot, to_probability
-from alignset.learners.linear import Linear
+from alignset.learners.linear import Linear, LinearPredictor
 from alignset.learners.review import Review
 from alignset.learners.stacking import BlendWeights
 from alignset.learners.standing import CandidateScore
@@ -24,6 +24,11 @@ class Blended(Predictor):
     weights: BlendWeights
     right: Predictor  # P(the observed label is right), from the log-odds and the label
     candidates: tuple[CandidateScore, ...]
+
+    @property
+    def judged(self) -> bool:
+        """Whether candidates were weighted by what they said of reviewed rows, or there is one."""
+        return self.weights.shrinkage > 0 or len(self.candidates) == 2
 
     def log_odds(self, X: Any) -> Floats:
         """Return centred log-odds (n, K)."""
@@ -65,9 +70,16 @@ class BlendFit:
 
 
 def confidence_model(
-    odds: Floats, y_seen: Ints, y: Ints, weight: Floats, *, seed: int
+    odds: Floats, y_seen: Ints, y: Ints, weight: Floats, *, picked: bool = False, seed: int
 ) -> Predictor:
-    """Fit P(the observed label is right) to what the blend says of it, and to which label it is."""
+    """Fit P(the observed label is right) to what the blend says of it, and to which label it is.
+
+    Rows that were ``picked`` because their label was wrong cannot say; then the blend alone does.
+    """
+    if picked:
+        coef = np.zeros((2, 1 + 2 * odds.shape[1]))
+        coef[:, 0] = -0.5, 0.5
+        return LinearPredictor(coef, np.zeros(2))
     right = (y == y_seen).astype(np.int64)
     return Linear(C=1.0).fit(_evidence(odds, y_seen), right, weight, 2, seed=seed)
 
@@ -83,8 +95,9 @@ def cross_confidence(fitted: BlendFit, seed: int) -> Floats:
         use, out = known & (fitted.fold != part), fitted.fold == part
         if use.any():
             model = confidence_model(
-                fitted.odds[use], rows.y_seen[use], rows.y_true[use], weight[use], seed=seed
-            )
+                fitted.odds[use], rows.y_seen[use], rows.y_true[use], weight[use],
+                picked=fitted.review.picked, seed=seed,
+            )  # fmt: skip
             found[out] = _right(model, fitted.odds[out], rows.y_seen[out])
     return found
 

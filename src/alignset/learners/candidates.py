@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from alignset.extras import how_to_add, installed
 from alignset.learners.base import Learner
@@ -51,6 +53,23 @@ class Candidate:
         return f"{self.strategy.name} {self.learner.name}"
 
 
+def _check_each(what: str, given: Any, known: Mapping[str, Any], kind: type) -> None:
+    """Refuse names that do not exist, other kinds of objects, none at all, and any twice."""
+    if not given:
+        raise ValueError(f"{what} must hold at least one of {', '.join(known)}, got {given!r}.")
+    for each in given:
+        if isinstance(each, str) and each not in known:
+            raise ValueError(f"{what} must be among {', '.join(known)}, got {each!r}.")
+        if not isinstance(each, str | kind):
+            raise ValueError(
+                f"{what} must be names or {kind.__name__} objects, got {each!r}; a classifier "
+                "of your own is passed as estimator= to NoisyLabelClassifier."
+            )
+    twice = [each for i, each in enumerate(given) if each in given[:i]]
+    if twice:
+        raise ValueError(f"{what} holds {twice[0]!r} twice; name each once.")
+
+
 @dataclass(frozen=True)
 class Blend:
     """Several candidates, and how they are cross-fitted.
@@ -80,15 +99,13 @@ class Blend:
 
     def __post_init__(self) -> None:
         """Refuse names that do not exist."""
-        for what, given, known in (
-            ("strategies", self.strategies, STRATEGIES),
-            ("learners", self.learners, LEARNERS),
+        for what, given, known, kind in (
+            ("strategies", self.strategies, STRATEGIES, Strategy),
+            ("learners", self.learners, LEARNERS, Learner),
         ):
             if isinstance(given, str):
                 raise ValueError(f"{what} must be a sequence of names, got {given!r}.")
-            odd = [each for each in given if isinstance(each, str) and each not in known]
-            if odd:
-                raise ValueError(f"{what} must be among {', '.join(known)}, got {odd[0]!r}.")
+            _check_each(what, given, known, kind)
         if self.folds < 2:
             raise ValueError(f"folds must be at least 2, got {self.folds}.")
 

@@ -60,7 +60,7 @@ class Foreign(Learner):
     """A classifier with ``fit`` and ``predict_proba``, cloned for every fit."""
 
     model: Any
-    takes_weight: bool
+    takes_weight: bool  # type: ignore[misc]
     name: str = "own"  # type: ignore[misc]
 
     @classmethod

@@ -7,6 +7,11 @@ look wrong, does not, and a model of the reviewed rows alone would be a model of
 - Cells reviewed out of proportion: a reviewed row counts for the rows of its cell.
 - Cells never reviewed: a few of their rows are taken to be right ("anchors"). Nothing in the data
   can show otherwise, and a warning says so.
+- Hardly a reviewed label right: rows were picked because their label was wrong. No weight makes a
+  fair sample of them; they correct labels, and judge nothing.
+
+A review is compared with the table by observed labels and how well they agree with x, and by
+observed labels within groups; rows are sorted in the way in which it is odder.
 """
 
 from __future__ import annotations
@@ -15,12 +20,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 from scipy.stats import chi2
 
 from alignset.learners.base import Floats, Ints, to_probability
 from alignset.learners.linear import Linear
 from alignset.rows import Part
-from alignset.rows.selection import review_weights, share_reviewed
+from alignset.rows.selection import picked_as_wrong, review_weights, share_reviewed
 
 LEVELS = 16
 """Cells in all: with two classes the agreement of a label with x is cut into eight levels each."""
@@ -42,6 +48,7 @@ class Review:
     weight: Floats  # (n,), 1 where it is not known
     anchors: Mask
     selective: bool  # whether the review depends on the observed label
+    picked: bool  # whether it went after labels that are wrong
     unseen: tuple[int, ...]  # observed labels of which no row was reviewed
     absent: tuple[int, ...]  # classes that no reviewed row turned out to have
 
@@ -49,12 +56,14 @@ class Review:
 def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int) -> Review:
     """Return the review, with weights unless they are given, and with anchors where they lack."""
     reviewed, n = rows.reviewed, len(rows)
-    cell = _cells(rows, n_classes, seed)
-    one = _people(rows)
-    size: Floats = np.bincount(cell, one, int(cell.max()) + 1).astype(np.float64)
-    count: Floats = np.bincount(cell[reviewed], one[reviewed], len(size)).astype(float)
-    selective = bool(reviewed.any()) and weight is None and _odd(size, count)
-    empty = (count == 0) & (size > 0) & (selective or not reviewed.any())
+    picked = _picked(rows, n_classes, weight)
+    ways = [_Way(_cells(rows, n_classes, seed)), _Way(*_labels_of(rows, n_classes))]
+    way, oddness = ways[0], 1.0
+    if reviewed.any() and weight is None and not picked:
+        oddness, at = min((each.oddness(rows), i) for i, each in enumerate(ways))
+        way = ways[at]
+    cell, selective = way.cell, oddness < DOUBT
+    empty = way.empty(rows) if selective or not reviewed.any() else np.zeros(1 + cell.max(), bool)
     anchors = _draw(rows, cell, empty, seed)
     classes = np.arange(n_classes)
     observed = np.isin(classes, rows.y_seen)
@@ -66,7 +75,9 @@ def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int)
     if selective or not reviewed.any():
         own = review_weights(known, share_reviewed(known, cell))
     unseen = classes[observed & ~np.isin(classes, rows.y_seen[reviewed])]
-    return Review(known, own, anchors, selective, tuple(unseen.tolist()), tuple(absent.tolist()))
+    return Review(
+        known, own, anchors, selective, picked, tuple(unseen.tolist()), tuple(absent.tolist())
+    )
 
 
 def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
@@ -90,6 +101,17 @@ def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
     return np.asarray(rows.y_seen * n_levels + level)
 
 
+def _picked(rows: Part, n_classes: int, weight: Floats | None) -> bool:
+    """Tell whether reviewed rows, weighted where weights are given, are those with wrong labels."""
+    at, one = rows.reviewed, _people(rows)
+    if at.all() or not at.any():
+        return False
+    own = one[at] if weight is None else (one * weight)[at]
+    n = one[at].sum()
+    wrong = n * own @ (rows.y_seen != rows.y_true)[at] / own.sum()
+    return picked_as_wrong(wrong, n, n_classes)
+
+
 def _people(rows: Part) -> Floats:
     """Return the part of a person that each row is: who has many rows was still drawn once."""
     if rows.unit is None:
@@ -97,12 +119,45 @@ def _people(rows: Part) -> Floats:
     return np.asarray(rows.shares / np.bincount(rows.unit, rows.shares)[rows.unit])
 
 
-def _odd(size: Floats, count: Floats) -> bool:
-    """Tell whether counts per cell are out of proportion, by a likelihood-ratio test."""
-    expected = count.sum() * size / size.sum()
-    seen = count > 0
-    statistic = 2 * (count[seen] * np.log(count[seen] / expected[seen])).sum()
-    return bool(chi2.sf(statistic, max(1, (size > 0).sum() - 1)) < DOUBT)
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A way to sort rows into cells; within a stratum, cells should be reviewed evenly."""
+
+    cell: Ints  # (n,)
+    stratum: Ints | None = None  # (n,), None: all rows are one
+
+    def oddness(self, rows: Part) -> float:
+        """Return how likely a fair review is as uneven, by a likelihood-ratio test."""
+        (size, count), (whole, seen) = self._counts(rows)
+        expected = size * seen / np.maximum(whole, 1e-12)
+        statistic = 2 * (xlogy(count, count) - xlogy(count, expected)).sum()
+        left, rest = size - count, size - expected
+        statistic += 2 * (xlogy(left, left) - xlogy(left, rest)).sum()
+        used = size[seen > 0] > 0
+        strata = len(np.unique(self._of(rows)[rows.reviewed]))
+        return float(chi2.sf(statistic, max(1, used.sum() - strata)))
+
+    def empty(self, rows: Part) -> Mask:
+        """Return the cells of which no row was reviewed, in strata of which some row was."""
+        (size, count), (_, seen) = self._counts(rows)
+        return np.asarray((count == 0) & (size > 0) & ((seen > 0) | ~rows.reviewed.any()))
+
+    def _of(self, rows: Part) -> Ints:
+        return np.zeros(len(rows), dtype=np.int64) if self.stratum is None else self.stratum
+
+    def _counts(self, rows: Part) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Return people, and people reviewed, of each cell and of the stratum of each cell."""
+        one, at, of = _people(rows), rows.reviewed, self._of(rows)
+        stratum = np.zeros(int(self.cell.max()) + 1, dtype=np.int64)
+        stratum[self.cell] = of
+        own = [np.bincount(self.cell, w, len(stratum)).astype(float) for w in (one, one * at)]
+        whole = [np.bincount(of, w).astype(float)[stratum] for w in (one, one * at)]
+        return (own[0], own[1]), (whole[0], whole[1])
+
+
+def _labels_of(rows: Part, n_classes: int) -> tuple[Ints, Ints]:
+    """Return cells of group x observed label, and the group: groups may be reviewed unevenly."""
+    return rows.group * n_classes + rows.y_seen, rows.group
 
 
 def _draw(rows: Part, cell: Ints, empty: Mask, seed: int) -> Mask:

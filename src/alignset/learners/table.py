@@ -33,12 +33,16 @@ class Candidates(Sequence[CandidateScore]):
 
     ``.frame`` is the same as a pandas DataFrame, and :meth:`explain` says it in two sentences.
     ``.left_out`` says which candidates are missing because something is not installed, or because
-    there was no time for them; "" if none is.
+    there was no time for them; "" if none is. ``.judged`` is False if rows were reviewed because
+    their label was wrong: such rows cannot weight candidates.
     """
 
-    def __init__(self, rows: Sequence[CandidateScore], left_out: str = "") -> None:
+    def __init__(
+        self, rows: Sequence[CandidateScore], left_out: str = "", *, judged: bool = True
+    ) -> None:
         self._rows = tuple(rows)
         self.left_out = left_out
+        self.judged = judged
 
     def __getitem__(self, at: Any) -> Any:
         return self._rows[at]
@@ -56,6 +60,13 @@ class Candidates(Sequence[CandidateScore]):
     def explain(self) -> str:
         """Say in two sentences what the weights mean."""
         *each, blend = self._rows
+        if not self.judged:
+            used = " and ".join(f"{row.labels} {row.learner}" for row in each if row.weight > 0)
+            return (
+                "Hardly any reviewed label was right, so reviewed rows cannot judge candidates: "
+                f"they correct the labels that {used} learned. What the table says of candidates "
+                f"is of such rows only.{self.left_out and ' ' + self.left_out}"
+            )
         total = sum(row.weight for row in each) or 1.0
         trusted = sum(row.weight for row in each if row.labels == ONLY_REVIEWED) / total
         learners: dict[str, float] = {}

@@ -69,7 +69,7 @@ class BlendModel:
     @property
     def candidates(self) -> Candidates:
         """How every candidate did, those of weight zero included."""
-        return Candidates(self.blended.candidates)
+        return Candidates(self.blended.candidates, judged=self.blended.judged)
 
     def probability(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities (n, K)."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from alignset.rows.folds import pooled
 from alignset.rows.problem import Part, Problem
@@ -20,6 +21,11 @@ HOW = ("cells", "classifier")
 
 MAX_WEIGHT = 20.0
 """The largest weight, relative to the median: it limits the variance at the price of some bias."""
+
+WORSE = 0.6
+"""Labels that are right less often than this share of what guessing gets right were picked."""
+
+BY_CHANCE = 0.05
 
 Weights = NDArray[np.float64]
 
@@ -120,6 +126,21 @@ def _estimated(rows: Part) -> Weights:
     model = LogisticRegression(C=0.1, max_iter=1000)
     model.fit(X, rows.reviewed, sample_weight=rows.weights)
     return np.asarray(model.predict_proba(X)[:, 1].clip(1e-6))
+
+
+def picked_as_wrong(n_wrong: float, n_reviewed: float, n_classes: int) -> bool:
+    """Tell whether so many labels are wrong that rows must have been picked because theirs was.
+
+    Labels that say nothing are right in 1 / K of the rows. Hardly any are less often right than
+    ``WORSE`` of that; a review that says so, beyond chance, went after wrong ones.
+
+    Examples
+    --------
+    >>> picked_as_wrong(20, 20, 2), picked_as_wrong(14, 20, 2), picked_as_wrong(5, 5, 2)
+    (True, False, False)
+    """
+    chance = binom.sf(np.floor(n_wrong) - 1, np.floor(n_reviewed), 1 - WORSE / n_classes)
+    return bool(chance < BY_CHANCE)
 
 
 def check_probability(probability: Any, reviewed: NDArray[np.bool_]) -> Weights:

@@ -22,6 +22,7 @@ class Strategy(ABC):
     says: ClassVar[str]  # what it fits, for a table of candidates
     needs_review: ClassVar[bool] = True  # whether it learns from reviewed rows
     needs_errors: ClassVar[bool] = False  # whether some reviewed label must be wrong
+    weighs_rows: ClassVar[bool] = False  # whether it needs a learner that takes weights
     rows_to_trust: ClassVar[float] = 0.0  # reviewed rows of the rarest class that half convince
     when_wrong: ClassVar[Trust] = "same"  # to trust, if labels are wrong
     to_lean_on: ClassVar[bool] = False  # whether a blend leans on it where few rows are reviewed

@@ -25,6 +25,7 @@ class ImportanceWeighted(Strategy):
 
     name = "irbl"
     says = "observed labels, weighted by importance (IRBL)"
+    weighs_rows = True
     rows_to_trust = 100.0
 
     def fit(self, rows: Context) -> Predictor:

@@ -45,6 +45,7 @@ class Joint(Strategy):
     name = "joint"
     says = "a model of the class and one of the errors, fitted together by EM"
     needs_errors = True
+    weighs_rows = True
     when_wrong: ClassVar[Trust] = "more"
 
     def fit(self, rows: Context) -> Predictor:
