@@ -216,9 +216,12 @@ def test_a_full_disk_leaves_nothing(tmp_path, capsys, monkeypatch):
 
 
 PROGRAM = """
+import signal
+
 from alignset.cli import program
 from alignset.engine import Trainer
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has it ignored
 train = Trainer.train
 
 def say_and_train(*args, **kwargs):

@@ -118,7 +118,7 @@ def test_bad_files_are_named_and_nothing_is_written(tmp_path, store, capsys, opt
 
 def test_no_store_an_empty_store_and_another_file_are_refused(tmp_path, capsys):
     code, _, err = run(capsys, tmp_path / "none.sqlite", "-o", tmp_path / "r.html")
-    assert (code, "does not exist; `alignset run` creates it" in err) == (1, True)
+    assert (code, "does not exist; name a model folder" in err) == (1, True)
     empty = tmp_path / "empty.sqlite"
     empty.touch()
     code, _, err = run(capsys, empty, "-o", tmp_path / "r.html")

@@ -417,3 +417,35 @@ def _seen_rows(table):
     found = measure_review(rows, seen.design)
     assert found.recovered
     return noise_rates_from(found.estimates[0], rows, seen.design)
+
+
+@pytest.mark.parametrize("person", [None, "whose"])
+def test_intervals_count_people_who_have_several_rows(person):
+    table = made_table(n=150).drop(columns="pid")
+    table["reviewed"] = np.where(np.arange(150) % 3 == 0, table["true"], None)
+    three = table.loc[np.repeat(table.index, 3)].reset_index(drop=True)
+    whose = np.repeat(np.arange(150), 3)
+    if person is None:  # the id that the model knows turns out to be of people
+        model, three = Doubter(), three.assign(pid=whose)
+    else:
+        model = Doubter()
+        model.columns = Columns("obs", ("age",), "reviewed", ("sex",), id="pid", person=person)
+        three = three.assign(pid=np.arange(450), whose=whose)
+    rows = [audit(Doubter(), table.assign(pid=np.arange(150)), random_state=0)]
+    rows += [audit(model, three, random_state=0)]
+    rows += [audit(Doubter(), three.assign(pid=np.arange(450)), random_state=0)]
+    once, thrice, alone = (found.rates[0].high - found.rates[0].low for found in rows)
+    assert thrice == pytest.approx(once, rel=0.15)
+    assert alone < 0.75 * once
+    ranked = rows[1].ranked
+    assert ranked.columns[0] == ("row" if person is None else "pid")
+    whom = ranked["pid" if person is None else "whose"].to_numpy()
+    assert (whom == ranked.iloc[:, 0].to_numpy() // 3).all()
+
+
+def test_a_person_is_known_in_every_row():
+    table = made_table(n=60)
+    table["reviewed"] = table["true"].where(table.index % 3 == 0)
+    table["pid"] = np.where(np.arange(60) < 2, None, np.arange(60) // 2)
+    with pytest.raises(ValueError, match="column 'pid' is missing in 2 of 60 rows"):
+        audit(Doubter(), table, random_state=0)

@@ -79,6 +79,11 @@ def command(
     Nothing is trained; the same input gives the same file, which replaces an earlier page.
     """
     check_page(output, overwrite=overwrite)
+    if not source.exists():
+        raise FileNotFoundError(
+            f"{source} does not exist; name a model folder, which `alignset fit` writes, or a "
+            "store of `alignset run`."
+        )
     is_model, of_rows = source.is_dir(), top is not None or bool(show)
     if is_model and (claims or published):
         raise click.UsageError("--claims and --published need a store, not a model folder.")

@@ -43,7 +43,7 @@ from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
 from alignset.tables.preprocess import Preprocessing, fit_preprocessing
 from alignset.tables.profile import profile_table
-from alignset.tables.targets import Cells, Targets, check_review
+from alignset.tables.targets import Cells, Targets, check_review, if_shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +296,8 @@ def _noise_rates(
     draws = None
     if targets.draws is not None:
         draws = TruthDraws(targets.draws, len(labels.classes))
-    rates = review_noise_rates(AimRows(cells, labels.y_true, ()), design, draws=draws)
+    rows = AimRows(cells, labels.y_true, (), if_shared(targets.unit))
+    rates = review_noise_rates(rows, design, draws=draws)
     for g, found in enumerate(rates):
         known = asdict(found)
         unseen = 1 - found.reviewed / found.rows

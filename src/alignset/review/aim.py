@@ -114,11 +114,14 @@ class AimRows:
         True labels; ``UNREVIEWED`` elsewhere.
     scores : tuple of float arrays of shape (n, K)
         None, one or two; of two classes only the second column is used.
+    unit : int array of shape (n,), optional
+        Whom each row belongs to.
     """
 
     cells: Cells
     true: Codes
     scores: tuple[Floats, ...]
+    unit: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.true)
@@ -149,7 +152,9 @@ class AimRows:
         cells = Cells(
             self.cells.groups, self.cells.labels, self.cells.group[rows], self.cells.label[rows]
         )
-        return AimRows(cells, self.true[rows], tuple(score[rows] for score in self.scores))
+        scores = tuple(score[rows] for score in self.scores)
+        unit = None if self.unit is None else self.unit[rows]
+        return AimRows(cells, self.true[rows], scores, unit)
 
     def scored(self, threshold: float | None) -> tuple[ScoredRows, ...]:
         """Scores with what they flag."""
@@ -231,12 +236,12 @@ def prepare(
     if seen.sum() >= 2:
         soft = soft_labels(
             score, rows.cells.label, true, seen, n_classes=k, groups=groups,
-            X=np.concatenate(more, axis=1) if more else None, rng=rng,
+            X=np.concatenate(more, axis=1) if more else None, unit=rows.unit, rng=rng,
         )  # fmt: skip
     members = rows.members
     return EstimateRows(
         rows.scored(threshold), true, seen, chance, np.ones(len(rows)), soft, soft, members,
-        tuple(members),
+        tuple(members), rows.unit,
     )  # fmt: skip
 
 

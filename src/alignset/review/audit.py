@@ -26,9 +26,10 @@ from alignset.review.verdict import EmptyCell, ReviewVerdict, judge
 from alignset.review.waves import design_of
 from alignset.tables.columns import Columns
 from alignset.tables.files import check_columns
-from alignset.tables.targets import Cells, read_cells
+from alignset.tables.targets import Cells, if_shared, read_cells, read_units
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
@@ -139,7 +140,8 @@ def audit(
     table : DataFrame
     label, truth, group, id : optional
         Columns; by default those the model was trained with. Without a truth column, rows are
-        ranked but noise rates are not estimated.
+        ranked but noise rates are not estimated. Where the model's id says whom a row belongs to,
+        or it knows another column that does, intervals count people.
     answers : DataFrame, optional
         The log of reviewers' answers that `alignset join` wrote: true labels then are as uncertain
         as these, and every interval says so.
@@ -228,12 +230,16 @@ def _parts(
 ) -> Columns:
     """Choose the columns: those asked for, else the model's if the table has them."""
     there = set(table.columns)
+    person = known.unit if known.unit in there else None
+    if id is None and known.id in there and not table[known.id].dropna().duplicated().any():
+        id = known.id
     parts = replace(
         known,
         label=label or known.label,
         truth=truth or (known.truth if known.truth in there else None),
         groups=tuple(group) if group is not None else known.groups,
-        id=id or (known.id if known.id in there else None),
+        id=id,
+        person=person,
     )
     wanted = [parts.label, *parts.groups, *(name for name in (parts.truth, parts.id) if name)]
     check_columns(table, wanted)
@@ -253,6 +259,7 @@ class _Seen:
     wrong: Mask  # reviewed, and the observed label found wrong
     confidence: Floats  # that the observed label is right
     design: ReviewDesign  # how the row came to be reviewed
+    unit: Codes | None  # whom the row belongs to, if some have several
 
     def model_rates(self) -> dict[Any, float]:
         """Return the mean of 1 - confidence in each group: the model's own noise rate."""
@@ -279,7 +286,8 @@ class _Seen:
         """Return the rows as estimates need them, with the classes of the model."""
         classes, cells = self.model.classes, self.cells
         place = encode_known(cells.labels, classes, column=self.parts.label)
-        return AimRows(replace(cells, labels=classes, label=place[cells.label]), self.true, scores)
+        cells = replace(cells, labels=classes, label=place[cells.label])
+        return AimRows(cells, self.true, scores, self.unit)
 
     def tests(self, level: float, rng: np.random.Generator) -> tuple[TwoSampleTest, ...]:
         """Test each group, at a level corrected for the number of groups."""
@@ -346,6 +354,9 @@ class _Seen:
             "predicted": self.model.classes[self.model.predict_proba(self.table).argmax(1)],
             "reviewed": None if truth is None else self.table[truth].to_numpy(object),
         }
+        person = self.parts.person
+        if self.unit is not None and person not in (None, *columns):
+            columns[str(person)] = self.table[person].to_numpy(object)
         order = np.argsort(self.confidence, kind="stable")
         return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
 
@@ -359,4 +370,5 @@ def _see(model: Auditor, table: pd.DataFrame, parts: Columns) -> _Seen:
         y_true = encode_known(table[parts.truth], model.classes, column=parts.truth, gaps=True)
     reviewed, confidence = y_true != UNREVIEWED, model.label_confidence(table, observed)
     wrong, design = reviewed & (y_true != y_seen), design_of(table, parts)
-    return _Seen(model, table, parts, cells, y_true, reviewed, wrong, confidence, design)
+    unit = None if parts.person is None else if_shared(read_units(table, parts.person))
+    return _Seen(model, table, parts, cells, y_true, reviewed, wrong, confidence, design, unit)

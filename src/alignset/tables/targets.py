@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alignset.labels import Codes, EncodedLabels, encode_groups, encode_known, encode_labels
+from alignset.labels import (
+    Codes,
+    EncodedLabels,
+    check_complete,
+    encode_groups,
+    encode_known,
+    encode_labels,
+    is_missing,
+)
 from alignset.rows.folds import review_strata
 from alignset.tables.bins import refuse_numbers
 from alignset.tables.columns import Columns
@@ -188,10 +196,20 @@ def read_targets(frame: pd.DataFrame, columns: Columns) -> Targets:
             f"{' and '.join(map(repr, columns.groups))} make {len(names)} groups, more than "
             f"{MAX_GROUPS}; group values into ranges or leave out a group column."
         )
-    unit = np.arange(len(frame))
-    if columns.unit is not None:
-        unit = pd.factorize(frame[columns.unit].astype("object"), use_na_sentinel=False)[0]
-    return Targets(labels, names, group, unit.astype(np.int64), _chance(frame, columns, labels))
+    unit = np.arange(len(frame)) if columns.unit is None else read_units(frame, columns.unit)
+    return Targets(labels, names, group, unit, _chance(frame, columns, labels))
+
+
+def read_units(frame: pd.DataFrame, name: str) -> Codes:
+    """Return a number for whom each row belongs to, (n,)."""
+    advice = "every row needs one, so fill it in, or leave the column out"
+    check_complete(is_missing(frame[name]), "ids", advice, column=name)
+    return np.asarray(pd.factorize(frame[name].astype("object"))[0], dtype=np.int64)
+
+
+def if_shared(unit: Codes) -> Codes | None:
+    """Return whom rows belong to, None if nobody has two: intervals then count rows."""
+    return None if len(np.unique(unit)) == len(unit) else unit
 
 
 def check_review(targets: Targets, truth: str | None, *, needs_unreviewed: bool) -> None:
