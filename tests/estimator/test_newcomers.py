@@ -19,6 +19,7 @@ from alignset.estimator.scorers import reviewed_scorer
 from alignset.labels import (
     FewReviewedWarning,
     NoGroupsWarning,
+    NoReviewWarning,
     SelectiveReviewWarning,
     UnreviewedGroupWarning,
 )
@@ -286,6 +287,10 @@ def test_a_review_of_wrong_labels_alone_corrects_labels_and_judges_nothing(rows,
     ranked = roc_auc_score(truth, clf.predict_proba(other)[:, 1])
     assert ranked > roc_auc_score(truth, plain.predict_proba(other)[:, 1]) - 0.02
     assert [row.labels for row in clf.candidates_[:-1] if row.weight > 0] == ["both"]
+    without = Blend(("reviewed", "joint"), ("linear",), None)
+    with pytest.warns(SelectiveReviewWarning, match="not weighted by what they say of them"):
+        clf_without = fit(without, X=rows["X"], y=rows["y"], y_true=y_true, groups=rows["groups"])
+    assert clf_without.explain().startswith("Hardly any reviewed label was right")
     assert np.isnan(list(clf.noise_rates_.values())).all()
     assert roc_auc_score(~wrong, clf.label_confidence(rows["X"], rows["y"])) > 0.7
     clf.save(tmp_path / "model")
@@ -367,6 +372,20 @@ def test_a_backbone_must_give_as_many_outputs_as_it_is_asked_for(rows):
         fit("alignment", settings, **rows)
 
 
+def test_a_backbone_that_cannot_read_its_rows_or_gives_no_tensor_is_named(rows):
+    nn = pytest.importorskip("torch").nn
+    apart = {"backbone": lambda d, k: nn.Linear(d + 1, k), "n_configs": 1}
+    with pytest.raises(ValueError, match="got the error 'mat1 and mat2 shapes cannot be"):
+        fit("alignment", apart, **rows)
+
+    class Pair(nn.Linear):
+        def forward(self, x):
+            return super().forward(x), None
+
+    with pytest.raises(ValueError, match="got tuple; use both"):
+        fit("alignment", {"backbone": Pair, "n_configs": 1}, **rows)
+
+
 def test_a_classifier_without_weights_goes_without_what_needs_them(rows):
     few, own = Blend(("both", "shrunk", "irbl", "joint")), {"estimator": KNeighborsClassifier()}
     clf = fit(few, own, **rows)
@@ -374,6 +393,11 @@ def test_a_classifier_without_weights_goes_without_what_needs_them(rows):
     assert clf.candidates_.left_out.endswith("so its candidates irbl, joint were left out.")
     with pytest.raises(ValueError, match="does not take sample_weight"):
         fit(few, own, **rows, sample_weight=np.linspace(0.5, 1.5, N))
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not take sample_weight, which"):
+        fit(Blend(("irbl", "joint")), own, **rows)
+    with pytest.warns(NoReviewWarning):
+        unreviewed = NoisyLabelClassifier(few, **own).fit(rows["X"], rows["y"])
+    assert "sample_weight" not in unreviewed.candidates_.left_out
 
 
 def test_sparse_rows_are_learned_by_a_network_too(rows):

@@ -122,6 +122,54 @@ def test_labels_that_are_mostly_wrong_are_no_picked_ones() -> None:
     assert np.mean(found) < 0.05
 
 
+@pytest.mark.parametrize("n", [60, 300])
+@pytest.mark.parametrize("other", [0, 25])
+def test_a_flag_that_is_mostly_wrong_was_not_picked(n: int, other: int) -> None:
+    """Charts of flagged patients are reviewed at random; few of them are ill."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random(4000) < 1 / 30).astype(int)
+    flag = np.where(truth == 1, rng.random(4000) < 0.9, rng.random(4000) < 0.18).astype(int)
+    at = np.concatenate(
+        [rng.permutation(np.flatnonzero(flag == k))[:m] for k, m in ((1, n), (0, other))]
+    )
+    true = np.full(4000, -1)
+    true[at] = truth[at]
+    found = read_review(Part(rng.normal(size=(4000, 3)), flag, true, truth * 0), 2, None, seed=0)
+    assert (flag != truth)[at[:n]].mean() > 0.75
+    assert found.selective
+    assert not found.picked
+
+
+def test_missed_cases_alone_were_picked() -> None:
+    odd = rows(lambda X, seen, rng: np.zeros(len(seen), bool), 4000)
+    missed = np.flatnonzero(odd.y_seen == 0)[:40]
+    part = replace(odd, y_true=np.where(np.isin(np.arange(4000), missed), 1, -1))
+    assert read_review(part, 2, None, seed=0).picked
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("wrong", [True, False])
+def test_people_are_counted_whether_one_of_their_rows_was_reviewed_or_all(
+    wrong: bool, whole: bool
+) -> None:
+    every = rows(lambda X, seen, rng: np.ones(len(seen), bool), 3000)
+    unit = np.arange(3000) // 20
+    odd = (every.y_seen != every.y_true) if wrong else every.y_seen == 1
+    first = np.unique(np.where(odd, unit, -1), return_index=True)[1][1:60]
+    looked = np.isin(unit, unit[first]) & odd if whole else np.isin(np.arange(3000), first)
+    part = replace(every, y_true=np.where(looked, every.y_true, -1), unit=unit)
+    found = read_review(part, 2, None, seed=0)
+    assert (found.picked, found.selective) == (wrong, not wrong)
+
+
+@pytest.mark.parametrize("n", range(2, 31))
+def test_three_people_are_too_few_to_say_that_labels_were_picked(n: int) -> None:
+    every = rows(lambda X, seen, rng: np.ones(len(seen), bool), 40 * n)
+    unit = np.arange(40 * n) // n
+    part = replace(every, y_true=np.where(unit < 3, 1 - every.y_seen, -1), unit=unit)
+    assert not read_review(part, 2, None, seed=0).picked
+
+
 def test_known_weights_say_that_wrong_labels_were_reviewed_more_often() -> None:
     odd = rows(lambda X, seen, rng: np.ones(len(seen), bool))
     wrong = odd.y_seen != odd.y_true

@@ -76,10 +76,7 @@ def test_fit_audit_and_page_show_the_same_noise_rate(tmp_path, capsys, designed)
 
 
 def test_ids_that_repeat_cannot_be_shown():
-    ranked = pd.DataFrame(
-        {"pid": [1, 1], "group": "m", "observed": ["a", "b"], "confidence": [0.1, 0.2]}
-    )
-    ranked = ranked.assign(predicted="a", reviewed=None)
+    ranked = pd.DataFrame({"pid": [1, 1], "observed": ["a", "b"], "confidence": [0.1, 0.2]})
     frame = pd.DataFrame({"pid": [1, 1], "x": [3, 4]})
     with pytest.raises(ValueError, match="ids in column 'pid' repeat"):
-        most_doubtful(ranked, frame, 2, ["x"])
+        most_doubtful(ranked.assign(reviewed=None), frame, 2, ["x"])

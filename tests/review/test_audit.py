@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alignset.evaluate.proportion import clopper_pearson
+from alignset.evaluate.proportion import clopper_pearson, wilson
 from alignset.review import audit as module
 from alignset.review.audit import audit
 from alignset.review.join import join
@@ -443,9 +443,46 @@ def test_intervals_count_people_who_have_several_rows(person):
     assert (whom == ranked.iloc[:, 0].to_numpy() // 3).all()
 
 
-def test_a_person_is_known_in_every_row():
+def test_rows_of_nobody_are_each_of_a_person_of_their_own():
     table = made_table(n=60)
     table["reviewed"] = table["true"].where(table.index % 3 == 0)
     table["pid"] = np.where(np.arange(60) < 2, None, np.arange(60) // 2)
-    with pytest.raises(ValueError, match="column 'pid' is missing in 2 of 60 rows"):
-        audit(Doubter(), table, random_state=0)
+    said = "column 'pid' is empty in 2 rows; each was taken as of a person of its own"
+    assert audit(Doubter(), table, random_state=0).notes[0] == said
+
+
+@pytest.mark.parametrize("rule", [wilson, clopper_pearson])
+def test_an_interval_that_is_asked_for_counts_people_too(rule):
+    table = made_table(n=200).assign(pid=np.arange(200))
+    table["reviewed"] = np.where(np.arange(200) % 2 == 0, table["true"], None)
+    four = table.loc[np.repeat(table.index, 4)].reset_index(drop=True)
+    once, often = (audit(Doubter(), t, rule=rule, random_state=0).rates for t in (table, four))
+    for one, more in zip(once, often, strict=True):
+        assert more.high - more.low == pytest.approx(one.high - one.low, rel=0.1)
+
+
+def test_a_fair_review_of_people_is_told_apart_no_more_often_than_one_of_rows():
+    found = []
+    for seed in range(20):
+        table = made_table(n=900, seed=seed)
+        rng = np.random.default_rng(seed)
+        table["pid"] = np.arange(900) // 6
+        table["age"] = table["age"].to_numpy()[table["pid"]]  # alike in all rows of a person
+        looked = np.isin(table["pid"], rng.permutation(150)[:60])
+        table["reviewed"] = np.where(looked, table["true"], None)
+        found += [test.low > 0.5 for test in audit(Doubter(), table, random_state=seed).tests]
+    assert np.mean(found) < 0.08
+
+
+def test_picked_labels_give_no_rate_and_a_red_verdict():
+    table = made_table(n=600)
+    wrong = np.flatnonzero(table["obs"] != table["true"])[:40]
+    table["reviewed"] = table["true"].where(table.index.isin(wrong))
+    found = audit(Doubter(), table, random_state=0)
+    assert found.verdict.colour == "red"
+    assert found.verdict.reasons[0].text.startswith("40 of 40 reviewed labels are wrong")
+    assert all(np.isnan(rate.rate) and (rate.low, rate.high) == (0, 1) for rate in found.rates)
+    assert not len(found.measured.frame())
+    chance = np.where(table["reviewed"].notna(), 0.05, np.nan)
+    drawn = audit(Doubter(), table.assign(probability=chance), random_state=0)
+    assert drawn.rates[0].rate > 0.9

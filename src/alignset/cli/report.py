@@ -79,11 +79,7 @@ def command(
     Nothing is trained; the same input gives the same file, which replaces an earlier page.
     """
     check_page(output, overwrite=overwrite)
-    if not source.exists():
-        raise FileNotFoundError(
-            f"{source} does not exist; name a model folder, which `alignset fit` writes, or a "
-            "store of `alignset run`."
-        )
+    _check_source(source)
     is_model, of_rows = source.is_dir(), top is not None or bool(show)
     if is_model and (claims or published):
         raise click.UsageError("--claims and --published need a store, not a model folder.")
@@ -107,6 +103,14 @@ def command(
     click.echo(visible(f"conclusion: {facts.advice.conclusion}"))
     if facts.advice.level != "no":
         say_next("predict", source, "NEW_TABLE.csv", "-o", "predictions.csv")
+
+
+def _check_source(source: Path) -> None:
+    if not source.exists():
+        raise FileNotFoundError(
+            f"{source} does not exist; name a model folder, which `alignset fit` writes, or a "
+            "store of `alignset run`."
+        )
 
 
 def check_page(path: Path, *, overwrite: bool) -> None:

@@ -120,7 +120,9 @@ def learn_blend(
     network = None
     can_train = blend.network is not None and _can_train(blend.network, rows, blend_folds)
     left_out = blend.left_out if can_train else _say_left_out(blend, blend_folds)
-    left_out = " ".join(filter(None, (left_out, _say_sparse(blend, rows), _say_weightless(blend))))
+    left_out = " ".join(
+        filter(None, (left_out, _say_sparse(blend, rows), _say_weightless(blend, rows)))
+    )
     if blend.network is not None and can_train and not blend.left_out:
         network = NetworkSearch(
             blend.network,
@@ -164,9 +166,9 @@ def _say_sparse(blend: Blend, rows: Part) -> str:
     )
 
 
-def _say_weightless(blend: Blend) -> str:
+def _say_weightless(blend: Blend, rows: Part) -> str:
     candidates = blend.candidates()
-    kept = [c for c in candidates if not c.learner.takes_weight and c.strategy.weighs_rows]
+    kept = [c for c in candidates if c.lacks_weights and c.can_learn(rows)]
     if not kept or len(candidates) == 1:
         return ""
     names = " and ".join(dict.fromkeys(c.learner.name for c in kept))

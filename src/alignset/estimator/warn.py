@@ -134,14 +134,13 @@ def _count(rows: Part, at: Any) -> float:
 def _say_picked(review: Review, looked: Any, weighted: bool) -> str:
     rows = review.rows
     wrong = looked & (rows.y_seen != rows.y_true)
-    done = "learned errors that most other rows do not have"
+    done = "; a method that learns from them learns errors that most other rows do not have"
     if weighted:
-        done = "learned observed labels, corrected where they were reviewed"
+        done = ", so that candidates are not weighted by what they say of them"
     return (
         f"{_count(rows, wrong):.0f} of {_count(rows, looked):.0f} reviewed labels were wrong: rows "
         "seem to have been reviewed because their label was. Such rows cannot show how often other "
-        f"labels are wrong, nor judge a model; the model {done}. Review some rows drawn at random "
-        "as well."
+        f"labels are wrong, nor judge a model{done}. Review some rows drawn at random as well."
     )
 
 

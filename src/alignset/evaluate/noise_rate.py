@@ -109,6 +109,7 @@ def noise_rates(
     design: ReviewDesign | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    unit: NDArray[np.int64] | None = None,
     level: float = 0.95,
     rule: IntervalRule = wilson,
 ) -> list[NoiseRate]:
@@ -126,6 +127,8 @@ def noise_rates(
         How rows came to be reviewed; by default, as if drawn at random in each group.
     sample_weight : array-like of shape (n,), optional
         A row of weight 3 counts as three rows.
+    unit : int array of shape (n,), optional
+        Whom each row belongs to: rows of one person, which are alike, tell less than others.
 
     Examples
     --------
@@ -136,7 +139,7 @@ def noise_rates(
     """
     design = ReviewDesign.unknown(len(group)) if design is None else design
     size = np.ones(len(group)) if sample_weight is None else np.asarray(sample_weight, float)
-    rows = _Rows(np.asarray(wrong), np.asarray(reviewed), size, design)
+    rows = _Rows(np.asarray(wrong), np.asarray(reviewed), size, design, unit)
     return [_noise_rate(name, group == g, rows, level, rule) for g, name in enumerate(names)]
 
 
@@ -148,6 +151,7 @@ class _Rows:
     reviewed: Mask
     size: Floats
     design: ReviewDesign
+    unit: NDArray[np.int64] | None
 
     def count(self, where: Mask) -> float:
         return float(self.size[where].sum())
@@ -166,6 +170,9 @@ def _noise_rate(
         rate, size = n_wrong / n_reviewed, most
     else:
         rate, size = _combined(waves, most)
+    if rows.unit is not None and n_reviewed:
+        at = member & rows.reviewed
+        size /= _design_effect(rows.wrong[at], rows.unit[at])
     low, high = rule(np.nan_to_num(rate), size, level=level)
     bounds = to_whole_rows(float(low), float(high), wrong=n_wrong, n=n_reviewed, population=n_rows)
     return NoiseRate(
@@ -180,6 +187,16 @@ def _noise_rate(
         effective_size=size,
         weighted=bool(waves),
     )
+
+
+def _design_effect(wrong: Mask, unit: NDArray[np.int64]) -> float:
+    """Return by how much rows that share a person tell less than as many of different ones."""
+    _, whose = np.unique(unit, return_inverse=True)
+    size, off = np.bincount(whose), wrong - wrong.mean()
+    n = len(size)
+    if not off.any() or n == 1:  # as if rows of a person were all the same
+        return float(size @ size / size.sum())
+    return max(1.0, float((np.bincount(whose, off) ** 2).sum() / (off**2).sum() * n / (n - 1)))
 
 
 @dataclass(frozen=True)

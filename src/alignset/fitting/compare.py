@@ -13,7 +13,7 @@ from alignset.estimator.names import title_of
 from alignset.fitting.held_out import Settings
 from alignset.fitting.judge import BLEND, LEVEL, Judge, ModelScore
 from alignset.model.evaluation import Evaluation
-from alignset.rows.selection import picked_as_wrong
+from alignset.review.aim import AimRows
 from alignset.tables.files import in_thousands
 from alignset.tables.targets import Targets
 
@@ -79,12 +79,10 @@ def can_compare(targets: Targets, folds: int) -> str | None:
             f"only {counts.min()} reviewed rows have the true label {rare!r}, too few to compare "
             f"models (at least {max(folds, 2)}); see `alignset plan`."
         )
-    own, wrong = targets.weight[targets.reviewed], targets.labels.y_seen[targets.reviewed] != true
-    share = own @ wrong / own.sum()
-    some = not targets.reviewed.all()
-    if some and picked_as_wrong(share * len(true), len(true), len(counts)):
+    if not targets.by_design and AimRows.of(targets).picked:
+        wrong = int((targets.labels.y_seen[targets.reviewed] != true).sum())
         return (
-            f"{wrong.sum()} of {len(true)} reviewed labels are wrong, so rows seem to have been "
+            f"{wrong} of {len(true)} reviewed labels are wrong, so rows seem to have been "
             "reviewed because theirs was, and cannot judge a model; review some rows drawn at "
             "random as well, with `alignset sample`."
         )

@@ -43,7 +43,7 @@ from alignset.tables.columns import Choice, Columns
 from alignset.tables.files import plain
 from alignset.tables.preprocess import Preprocessing, fit_preprocessing
 from alignset.tables.profile import profile_table
-from alignset.tables.targets import Cells, Targets, check_review, if_shared
+from alignset.tables.targets import Targets, check_review
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,14 +290,11 @@ def _noise_rates(
     The modelled rate adds, for the unreviewed rows, how much more a model doubts them than
     reviewed ones, neither of which it was trained on.
     """
-    labels = targets.labels
-    cells = Cells(targets.group_names, labels.classes, targets.group, labels.y_seen)
     told = {}
     draws = None
     if targets.draws is not None:
-        draws = TruthDraws(targets.draws, len(labels.classes))
-    rows = AimRows(cells, labels.y_true, (), if_shared(targets.unit))
-    rates = review_noise_rates(rows, design, draws=draws)
+        draws = TruthDraws(targets.draws, len(targets.labels.classes))
+    rates = review_noise_rates(AimRows.of(targets), design, draws=draws)
     for g, found in enumerate(rates):
         known = asdict(found)
         unseen = 1 - found.reviewed / found.rows

@@ -105,10 +105,9 @@ def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
     found = [
         c
         for c in candidates
-        if (reviewed.any() or not c.strategy.needs_review)
-        and (wrong or not c.strategy.needs_errors)
+        if c.can_learn(rows)
         and (c.learner.takes_sparse or not sparse)
-        and (c.learner.takes_weight or not c.strategy.weighs_rows or len(candidates) == 1)
+        and (len(candidates) == 1 or not c.lacks_weights)
         and c.strategy.suits(c.learner)
     ]
     if not found and not reviewed.any():  # as the warning says: only observed labels are left
@@ -119,6 +118,12 @@ def _fitting(candidates: Sequence[Candidate], rows: Part) -> list[Candidate]:
         raise ValueError(
             f"X is sparse, which {names} cannot read; pass X.toarray(), or use linear models or a "
             "network."
+        )
+    if not found and any(c.can_learn(rows) and c.lacks_weights for c in candidates):
+        names = " and ".join(dict.fromkeys(c.learner.name for c in candidates))
+        raise ValueError(
+            f"{names} does not take sample_weight, which {', '.join(c.name for c in candidates)} "
+            "need; add the strategy 'both', or use a classifier that takes weights."
         )
     if not found:
         raise ValueError(
@@ -272,8 +277,9 @@ def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, F
     lean_on = prior * [each.to_lean_on for each in done.strategies]
     if len(odds) == 1:  # a single candidate answers for itself
         weights = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0)
-    elif review.picked and lean_on.any():  # such rows correct labels, and judge nothing
-        weights = BlendWeights(lean_on / lean_on.sum(), np.zeros(odds.shape[2]), 0.0)
+    elif review.picked:  # such rows correct labels, and judge nothing
+        v = lean_on if lean_on.any() else prior
+        weights = BlendWeights(v / v.sum(), np.zeros(odds.shape[2]), 0.0)
         held = weights.log_odds(said)
     else:
         judged = JudgedRows(

@@ -21,6 +21,7 @@ from alignset.learners.strategies.shrunk import Shrunk
 from alignset.learners.strategies.surrogate import Surrogate
 from alignset.learners.trees import Trees
 from alignset.methods import JointAlignment, Method
+from alignset.rows import Part
 from alignset.rows.raw import AS_THEY_ARE, RawColumns
 
 _ALL: tuple[Strategy, ...] = (
@@ -51,6 +52,17 @@ class Candidate:
     def name(self) -> str:
         """Name of the labels and of the learner."""
         return f"{self.strategy.name} {self.learner.name}"
+
+    @property
+    def lacks_weights(self) -> bool:
+        """Whether rows have to be weighted, and the learner cannot do that."""
+        return self.strategy.weighs_rows and not self.learner.takes_weight
+
+    def can_learn(self, rows: Part) -> bool:
+        """Tell whether the review shows what its strategy learns from."""
+        wrong = (rows.y_seen != rows.y_true)[rows.reviewed]
+        found = len(wrong) > 0 or not self.strategy.needs_review
+        return found and (bool(wrong.any()) or not self.strategy.needs_errors)
 
 
 def _check_each(what: str, given: Any, known: Mapping[str, Any], kind: type) -> None:

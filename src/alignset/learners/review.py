@@ -26,7 +26,7 @@ from scipy.stats import chi2
 from alignset.learners.base import Floats, Ints, to_probability
 from alignset.learners.linear import Linear
 from alignset.rows import Part
-from alignset.rows.selection import picked_as_wrong, review_weights, share_reviewed
+from alignset.rows.selection import persons, picked_as_wrong, review_weights, share_reviewed
 
 LEVELS = 16
 """Cells in all: with two classes the agreement of a label with x is cut into eight levels each."""
@@ -56,7 +56,7 @@ class Review:
 def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int) -> Review:
     """Return the review, with weights unless they are given, and with anchors where they lack."""
     reviewed, n = rows.reviewed, len(rows)
-    picked = _picked(rows, n_classes, weight)
+    picked = weight is None and picked_as_wrong(rows, n_classes)
     ways = [_Way(_cells(rows, n_classes, seed)), _Way(*_labels_of(rows, n_classes))]
     way, oddness = ways[0], 1.0
     if reviewed.any() and weight is None and not picked:
@@ -101,24 +101,6 @@ def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
     return np.asarray(rows.y_seen * n_levels + level)
 
 
-def _picked(rows: Part, n_classes: int, weight: Floats | None) -> bool:
-    """Tell whether reviewed rows, weighted where weights are given, are those with wrong labels."""
-    at, one = rows.reviewed, _people(rows)
-    if at.all() or not at.any():
-        return False
-    own = one[at] if weight is None else (one * weight)[at]
-    n = one[at].sum()
-    wrong = n * own @ (rows.y_seen != rows.y_true)[at] / own.sum()
-    return picked_as_wrong(wrong, n, n_classes)
-
-
-def _people(rows: Part) -> Floats:
-    """Return the part of a person that each row is: who has many rows was still drawn once."""
-    if rows.unit is None:
-        return rows.shares
-    return np.asarray(rows.shares / np.bincount(rows.unit, rows.shares)[rows.unit])
-
-
 @dataclass(frozen=True, eq=False)
 class _Way:
     """A way to sort rows into cells; within a stratum, cells should be reviewed evenly."""
@@ -147,7 +129,7 @@ class _Way:
 
     def _counts(self, rows: Part) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Return people, and people reviewed, of each cell and of the stratum of each cell."""
-        one, at, of = _people(rows), rows.reviewed, self._of(rows)
+        one, at, of = persons(rows), rows.reviewed, self._of(rows)
         stratum = np.zeros(int(self.cell.max()) + 1, dtype=np.int64)
         stratum[self.cell] = of
         own = [np.bincount(self.cell, w, len(stratum)).astype(float) for w in (one, one * at)]

@@ -179,10 +179,10 @@ def _told(model: Model, path: Path, frame: pd.DataFrame) -> list[tuple[str, str]
 def most_doubtful(
     ranked: pd.DataFrame, frame: pd.DataFrame, top: int, show: Sequence[str]
 ) -> pd.DataFrame:
-    """List rows nobody reviewed: id, observed label, confidence, whose they are, what to show."""
+    """List rows nobody reviewed: id, observed label, confidence, and the columns to show."""
     id_ = str(ranked.columns[0])
     rows = ranked[ranked["reviewed"].isna()].head(top)
-    shown = rows.drop(columns=["group", "predicted", "reviewed"])
+    shown = rows[[id_, "observed", "confidence"]].copy()
     if show:
         place = pd.Index(frame[id_]) if id_ in frame else pd.RangeIndex(len(frame))
         if not place.is_unique:

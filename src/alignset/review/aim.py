@@ -16,8 +16,10 @@ from alignset.evaluate.estimates import estimate_between, estimate_within
 from alignset.evaluate.result import Estimate
 from alignset.evaluate.soft_labels import log_odds, soft_labels
 from alignset.labels import UNREVIEWED, encode_known
+from alignset.rows.problem import Part
+from alignset.rows.selection import picked_as_wrong
 from alignset.tables.files import check_columns
-from alignset.tables.targets import Cells, read_cells
+from alignset.tables.targets import Cells, Targets, if_shared, read_cells
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -123,8 +125,22 @@ class AimRows:
     scores: tuple[Floats, ...]
     unit: Codes | None = None
 
+    @classmethod
+    def of(cls, targets: Targets) -> AimRows:
+        """Return the rows of a table, without scores."""
+        labels = targets.labels
+        cells = Cells(targets.group_names, labels.classes, targets.group, labels.y_seen)
+        return cls(cells, labels.y_true, (), if_shared(targets.unit))
+
     def __len__(self) -> int:
         return len(self.true)
+
+    @property
+    def picked(self) -> bool:
+        """Whether so many labels are wrong that rows seem to have been reviewed for that."""
+        seen, group = self.cells.label, self.cells.group
+        rows = Part(np.zeros((len(self), 1)), seen, self.true, group, unit=self.unit)
+        return picked_as_wrong(rows, self.n_classes)
 
     @property
     def reviewed(self) -> Mask:

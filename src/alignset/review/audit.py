@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from alignset.evaluate.noise_rate import NoiseRate, ReviewDesign
 from alignset.evaluate.proportion import IntervalRule
-from alignset.labels import UNREVIEWED, encode_known
+from alignset.labels import UNREVIEWED, encode_known, is_missing
 from alignset.review.aim import AimRows, read_scores
 from alignset.review.design import propose
 from alignset.review.measured import Findings, measure_review, review_noise_rates
@@ -26,7 +26,7 @@ from alignset.review.verdict import EmptyCell, ReviewVerdict, judge
 from alignset.review.waves import design_of
 from alignset.tables.columns import Columns
 from alignset.tables.files import check_columns
-from alignset.tables.targets import Cells, if_shared, read_cells, read_units
+from alignset.tables.targets import Cells, if_shared, read_cells, units_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -60,7 +60,8 @@ class Audit:
     """What an audit found; :meth:`frame` has every row, the most doubtful first.
 
     ``ranked`` has the row id, group, observed label, confidence that this label is right, the most
-    probable true label (predicted), and the true label where known.
+    probable true label (predicted), and the true label where known; the person, too, where the
+    model knows a column of persons and some have several rows.
     """
 
     ranked: pd.DataFrame
@@ -74,6 +75,7 @@ class Audit:
     level: float  # coverage of the intervals
     nonresponse: tuple[NonResponse, ...] = ()  # of groups with unanswered rows
     reviewers: ReviewerModel | None = None  # if a log of their answers was given
+    of_nobody: str = ""  # rows that name no person, if others do
 
     def frame(self) -> pd.DataFrame:
         """Every row, the most doubtful first."""
@@ -82,7 +84,7 @@ class Audit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to keep in mind when reading the numbers."""
-        said = []
+        said = [self.of_nobody] if self.of_nobody else []
         if any(rate.reviewed and not rate.weighted for rate in self.rates):
             said.append(
                 "selection probabilities are unknown in some groups, so their reviewed rows are "
@@ -172,10 +174,9 @@ def audit(
     -------
     Audit
     """
-    parts = _parts(model.columns, table, label, truth, group, id)
+    seen = _see(model, table, _parts(model.columns, table, label, truth, group, id))
     check_columns(table, show)
     rng = np.random.default_rng(random_state)
-    seen = _see(model, table, parts)
     scores = _scores(seen, score, score_b, threshold, new_rows=new_rows)
     seen, reviewers = (seen, None) if answers is None else seen.answered(answers, scores, level)
     draws = None if reviewers is None else reviewers.draws
@@ -189,7 +190,8 @@ def audit(
     unanswered = bound_noise_rates(rates, rows, seen.design, asked, **told)
     return Audit(
         seen.ranked(), rates, measured, seen.model_rates(), tests, empty,
-        judge(rates, tests, empty, unanswered), sheet, level, unanswered, reviewers,
+        judge(rates, tests, empty, unanswered, picked=measured.picked), sheet, level, unanswered,
+        reviewers, seen.of_nobody(),
     )  # fmt: skip
 
 
@@ -301,8 +303,9 @@ class _Seen:
             features = self.model.preprocessing.transform(self.table.iloc[rows])
             X = np.hstack([features, np.eye(len(cells.labels))[cells.label[rows]]])
             own = None if weight is None else weight[rows]
-            test = two_sample_test(name, X, reviewed[rows], own, level=level, random_state=rng)
-            tests.append(test)
+            whose = None if self.unit is None else self.unit[rows]
+            settings: dict[str, Any] = {"unit": whose, "level": level, "random_state": rng}
+            tests.append(two_sample_test(name, X, reviewed[rows], own, **settings))
         return tuple(tests)
 
     def _stand_for(self) -> Floats | None:
@@ -319,6 +322,15 @@ class _Seen:
             rows = known & (self.design.wave == wave)
             weight[rows] = (1 / self.design.probability[rows] - 1) * count / counts.sum()
         return weight
+
+    def of_nobody(self) -> str:
+        """Say how many rows name no person."""
+        person = self.parts.person
+        n = 0 if person is None else int(is_missing(self.table[person]).sum())
+        if not n:
+            return ""
+        rows, each = ("row", "it was") if n == 1 else ("rows", "each was")
+        return f"column {person!r} is empty in {n} {rows}; {each} taken as of a person of its own"
 
     def empty(self) -> tuple[EmptyCell, ...]:
         there, looked_at = self.cells.counts, self.cells.count(self.reviewed)
@@ -370,5 +382,5 @@ def _see(model: Auditor, table: pd.DataFrame, parts: Columns) -> _Seen:
         y_true = encode_known(table[parts.truth], model.classes, column=parts.truth, gaps=True)
     reviewed, confidence = y_true != UNREVIEWED, model.label_confidence(table, observed)
     wrong, design = reviewed & (y_true != y_seen), design_of(table, parts)
-    unit = None if parts.person is None else if_shared(read_units(table, parts.person))
+    unit = None if parts.person is None else if_shared(units_of(table, parts.person))
     return _Seen(model, table, parts, cells, y_true, reviewed, wrong, confidence, design, unit)

@@ -7,6 +7,7 @@ about the population they are from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +37,7 @@ class Findings:
     between_groups: tuple[Estimate, ...]
     between_scores: tuple[Estimate, ...]
     recovered: bool  # whether the probability of review is known for every row
+    picked: bool = False  # rows were reviewed because their label is wrong, and tell nothing
 
     @property
     def differences(self) -> tuple[Estimate, ...]:
@@ -72,8 +74,11 @@ def measure_review(
     """Estimate all that rows, scores and a threshold allow.
 
     ``draws`` are true labels, if they are uncertain; intervals allow for it. ``noise_only`` leaves
-    out everything but the noise rates of groups.
+    out everything but the noise rates of groups. Nothing is estimated from rows that nobody drew
+    and that were picked because their label is wrong.
     """
+    if not design.known and rows.picked:
+        return Findings((), (), (), recovered=False, picked=True)
     # folds of soft labels are dealt alike each time, so that no number depends on a seed
     rng = np.random.default_rng(0)
     known = review_chance(rows, design)
@@ -194,10 +199,13 @@ def review_noise_rates(
     counted = [
         noise_rates(
             rows.cells.group, names, seen & (true != rows.cells.label), seen, design,
-            level=level, rule=rule,
+            unit=rows.unit, level=level, rule=rule,
         )
         for true in sets
     ]  # fmt: skip
+    if found.picked:
+        unknown: dict[str, Any] = {"rate": math.nan, "low": 0.0, "high": 1.0}
+        return tuple(replace(one, **unknown, effective_size=0.0, worth=0.0) for one in counted[0])
     pooled = [_pool(each, level, rule) for each in zip(*counted, strict=True)]
     return tuple(replace(rate, worth=float(rate.reviewed)) for rate in pooled)
 

@@ -113,7 +113,7 @@ def bound_noise_rates(
     for g, rate in enumerate(rates):
         here = (rows.cells.group == g) & asked
         answered = here & rows.reviewed
-        if not answered.any() or here.sum() == answered.sum():
+        if not answered.any() or here.sum() == answered.sum() or np.isnan(rate.rate):
             continue
         ends = _ends(weight[here], [w[here] for w in wrong], rows.reviewed[here])
         size = kish_size(weight[here])

@@ -59,6 +59,7 @@ def two_sample_test(
     reviewed: NDArray[np.bool_],
     weight: Floats | None,
     *,
+    unit: Ints | None = None,
     level: float,
     random_state: int | np.random.Generator | None,
 ) -> TwoSampleTest:
@@ -73,6 +74,8 @@ def two_sample_test(
     reviewed : bool array of shape (n,)
     weight : float array of shape (n,) or None
         Rows that each reviewed row represents; None counts them equally.
+    unit : int array of shape (n,), optional
+        Whom each row belongs to: folds keep a person whole, and the variance counts persons.
     level : float
     random_state : int, Generator or None
 
@@ -88,13 +91,15 @@ def two_sample_test(
     w = np.ones(len(X)) if weight is None else np.where(reviewed, weight, 1.0)
     use = w > 0
     X, y, w = X[use], reviewed[use], w[use]
+    whose = np.arange(len(X)) if unit is None else np.unique(unit[use], return_inverse=True)[1]
     n = int(y.sum()), int((~y).sum())
-    if min(n) < MIN_ROWS:
+    fold = _folds(y, whose, np.random.default_rng(random_state))
+    few = any(len(np.unique(fold[kind])) < FOLDS for kind in (y, ~y))  # or all of a few persons
+    if min(n) < MIN_ROWS or few:
         none = float("nan")
         return TwoSampleTest(group, *n, none, none, none, weight is not None)
-    fold = _folds(y, np.random.default_rng(random_state))
     Z = _features(X)
-    parts = [_held_out(Z, y, w, fold == k) for k in range(FOLDS)]
+    parts = [_held_out(Z, y, w, whose, fold == k) for k in range(FOLDS)]
     area = float(np.mean([part[0] for part in parts]))
     spread = float(np.mean([part[1] for part in parts])) * (1 / FOLDS + 1 / (FOLDS - 1))
     reach = float(norm.isf((1 - level) / 2) * np.sqrt(spread))
@@ -111,17 +116,18 @@ def _features(X: Floats) -> Floats:
     return np.hstack([Z, squares / np.maximum(squares.std(0), 1e-9)])
 
 
-def _folds(y: NDArray[np.bool_], rng: np.random.Generator) -> Ints:
-    """Deal both kinds of rows evenly into folds."""
-    fold = np.empty(len(y), dtype=np.int64)
+def _folds(y: NDArray[np.bool_], whose: Ints, rng: np.random.Generator) -> Ints:
+    """Deal persons evenly into folds, those with a reviewed row and the others."""
+    looked = np.bincount(whose, y) > 0
+    fold = np.empty(len(looked), dtype=np.int64)
     for kind in (True, False):
-        rows = rng.permutation(np.flatnonzero(y == kind))
-        fold[rows] = np.arange(len(rows)) % FOLDS
-    return fold
+        own = rng.permutation(np.flatnonzero(looked == kind))
+        fold[own] = np.arange(len(own)) % FOLDS
+    return fold[whose]
 
 
 def _held_out(
-    Z: Floats, y: NDArray[np.bool_], w: Floats, held: NDArray[np.bool_]
+    Z: Floats, y: NDArray[np.bool_], w: Floats, whose: Ints, held: NDArray[np.bool_]
 ) -> tuple[float, float]:
     """AUROC and its variance on rows a classifier has not seen."""
     train = ~held
@@ -131,16 +137,26 @@ def _held_out(
     classifier = LogisticRegression(C=STRENGTH, max_iter=500)
     classifier.fit(Z[train], y[train], sample_weight=balanced[train])
     score = classifier.decision_function(Z[held])
-    return weighted_auroc(score, y[held], w[held])
+    return weighted_auroc(score, y[held], w[held], whose[held])
 
 
-def weighted_auroc(score: Floats, y: NDArray[np.bool_], w: Floats) -> tuple[float, float]:
-    """Weighted AUROC and its variance by placements (DeLong et al. 1988); ties count one half."""
+def weighted_auroc(
+    score: Floats, y: NDArray[np.bool_], w: Floats, whose: Ints | None = None
+) -> tuple[float, float]:
+    """Weighted AUROC and its variance by placements (DeLong et al. 1988); ties count one half.
+
+    Placements of rows of the same person are added up first (Obuchowski 1997).
+    """
     above = _placement(score[y], score[~y], w[~y])
     below = 1 - _placement(score[~y], score[y], w[y])
     area = float(above @ w[y] / w[y].sum())
-    variance = _spread(above - area, w[y]) + _spread(below - area, w[~y])
-    return area, variance
+    part: Floats = np.empty(len(y))
+    for own, off in ((y, above - area), (~y, below - area)):
+        n = len(off)
+        part[own] = w[own] * off / w[own].sum() * np.sqrt(n / max(n - 1, 1))
+    if whose is not None:
+        part = np.asarray(np.bincount(whose, part))
+    return area, float((part**2).sum())
 
 
 def _placement(score: Floats, others: Floats, w: Floats) -> Floats:
@@ -150,8 +166,3 @@ def _placement(score: Floats, others: Floats, w: Floats) -> Floats:
     left = np.searchsorted(others[order], score, side="left")
     right = np.searchsorted(others[order], score, side="right")
     return np.asarray((total[left] + total[right]) / 2 / total[-1])
-
-
-def _spread(deviation: Floats, w: Floats) -> float:
-    n = len(w)
-    return float((w**2 @ deviation**2) / w.sum() ** 2 * n / max(n - 1, 1))

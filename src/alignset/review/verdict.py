@@ -59,9 +59,17 @@ def judge(
     tests: Sequence[TwoSampleTest],
     empty: Sequence[EmptyCell],
     nonresponse: Sequence[NonResponse] = (),
+    *,
+    picked: bool = False,
 ) -> ReviewVerdict:
-    """Judge what an audit found; the intervals of ``tests`` already allow for their number."""
+    """Judge what an audit found; the intervals of ``tests`` already allow for their number.
+
+    Rows that were ``picked`` because their label is wrong tell nothing about others.
+    """
     found = [NONE_REVIEWED]
+    if picked:
+        reason = _picked(rates)
+        return ReviewVerdict(reason.colour, (reason,), reason.action)
     if any(rate.reviewed for rate in rates):
         gaps = _unanswered(rates, empty, nonresponse)
         found = [*_biased(rates, tests), *gaps, *_too_few(rates)]
@@ -78,6 +86,16 @@ NONE_REVIEWED = Reason(
     "no row is reviewed, so nothing is known about the noise",
     "draw a review sheet with `alignset sample`.",
 )
+
+
+def _picked(rates: Sequence[NoiseRate]) -> Reason:
+    wrong, reviewed = sum(r.wrong for r in rates), sum(r.reviewed for r in rates)
+    return Reason(
+        "red",
+        f"{wrong} of {reviewed} reviewed labels are wrong, so rows seem to have been reviewed "
+        "because theirs was, and do not show how often labels are wrong",
+        "review rows drawn at random as well, with `alignset sample`.",
+    )
 
 
 def _biased(rates: Sequence[NoiseRate], tests: Sequence[TwoSampleTest]) -> Iterator[Reason]:

@@ -128,19 +128,46 @@ def _estimated(rows: Part) -> Weights:
     return np.asarray(model.predict_proba(X)[:, 1].clip(1e-6))
 
 
-def picked_as_wrong(n_wrong: float, n_reviewed: float, n_classes: int) -> bool:
+def picked_as_wrong(rows: Part, n_classes: int) -> bool:
     """Tell whether so many labels are wrong that rows must have been picked because theirs was.
 
-    Labels that say nothing are right in 1 / K of the rows. Hardly any are less often right than
-    ``WORSE`` of that; a review that says so, beyond chance, went after wrong ones.
+    Labels that say nothing are right as often as by chance. Hardly any are less often right than
+    ``WORSE`` of that; a review that says so, beyond chance, went after wrong ones. Of a label that
+    is rare, most may well be wrong (a screening flag), so that it is no evidence; of the others,
+    right ones are counted as the labels lie in the table, and persons instead of their rows.
 
     Examples
     --------
-    >>> picked_as_wrong(20, 20, 2), picked_as_wrong(14, 20, 2), picked_as_wrong(5, 5, 2)
-    (True, False, False)
+    >>> seen, true = np.arange(90) % 2, np.full(90, -1)
+    >>> true[:20] = 1 - seen[:20]
+    >>> rows = Part(np.zeros((90, 1)), seen, true, np.zeros(90, int))
+    >>> picked_as_wrong(rows, 2), picked_as_wrong(replace(rows, y_seen=np.arange(90) // 75), 2)
+    (True, False)
     """
-    chance = binom.sf(np.floor(n_wrong) - 1, np.floor(n_reviewed), 1 - WORSE / n_classes)
-    return bool(chance < BY_CHANCE)
+    looked, seen = rows.reviewed, rows.y_seen
+    part = np.bincount(seen, rows.shares, minlength=n_classes) / rows.shares.sum()
+    at = looked & (part >= 0.5 / n_classes)[seen]
+    if looked.all() or not at.any():
+        return False
+    seen, one = seen[at], persons(rows)[at]
+    own = one * (part / np.maximum(np.bincount(seen, one, n_classes), 1e-12))[seen]
+    own /= own.sum()
+    n = 1 / (own**2 / one).sum()  # as many rows as would be equally precise
+    right = own @ (rows.y_true[at] == seen)
+    chance = own @ np.minimum(part, 1 / n_classes)[seen]
+    less = binom.cdf(np.ceil(right * n - 1e-9), np.floor(n + 1e-9), WORSE * chance)
+    return bool(less < BY_CHANCE)
+
+
+def persons(rows: Part) -> Weights:
+    """Return the part of a person that each row is (n,): reviewed ones are one in all, as others.
+
+    Who has many rows was still drawn once, whether all of them were reviewed or a single one.
+    """
+    if rows.unit is None:
+        return rows.shares
+    whose = rows.unit * 2 + rows.reviewed
+    return np.asarray(rows.shares / np.bincount(whose, rows.shares)[whose])
 
 
 def check_probability(probability: Any, reviewed: NDArray[np.bool_]) -> Weights:

@@ -113,14 +113,23 @@ def _skeleton(factory: Factory, shape: NetShape) -> nn.Module:
 def _skeleton_of(factory: Factory, shape: NetShape, thread: int) -> nn.Module:
     del thread
     module, d, k = _build(factory, shape, 0), sum(shape.inputs), shape.outputs
-    with torch.no_grad():
-        found = tuple(module(torch.zeros(2, d)).shape)
-    if found != (2, k):
+    got = _answer_of(module, d)
+    if got != f"shape {(2, k)}":
         raise ValueError(
             f"a backbone for {d} inputs and {k} outputs must turn an array of shape (2, {d}) into "
-            f"one of shape (2, {k}), got shape {found}; use both arguments of the function."
+            f"one of shape (2, {k}), got {got}; use both arguments of the function."
         )
     return module
+
+
+def _answer_of(module: nn.Module, d: int) -> str:
+    """Return what becomes of two rows, in words."""
+    try:
+        with torch.no_grad():
+            out = module(torch.zeros(2, d))
+    except RuntimeError as error:  # layers that do not fit each other, or the rows
+        return f"the error {str(error)!r}"
+    return f"shape {tuple(out.shape)}" if isinstance(out, torch.Tensor) else type(out).__name__
 
 
 def _build(factory: Factory, shape: NetShape, seed: int) -> nn.Module:

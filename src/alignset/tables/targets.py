@@ -204,7 +204,15 @@ def read_units(frame: pd.DataFrame, name: str) -> Codes:
     """Return a number for whom each row belongs to, (n,)."""
     advice = "every row needs one, so fill it in, or leave the column out"
     check_complete(is_missing(frame[name]), "ids", advice, column=name)
-    return np.asarray(pd.factorize(frame[name].astype("object"))[0], dtype=np.int64)
+    return units_of(frame, name)
+
+
+def units_of(frame: pd.DataFrame, name: str) -> Codes:
+    """Return the same, (n,); rows that name nobody are each of a person of their own."""
+    unit = pd.factorize(frame[name].astype("object"))[0].astype(np.int64)
+    nobody = is_missing(frame[name])
+    unit[nobody] = unit.max(initial=-1) + 1 + np.arange(nobody.sum())
+    return unit
 
 
 def if_shared(unit: Codes) -> Codes | None:
