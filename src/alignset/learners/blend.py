@@ -275,11 +275,9 @@ def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, F
     said, held = done.said, done.said[0].copy()
     weight, y, odds = counts[at], rows.y_true[at], said[:, at]
     lean_on = prior * [each.to_lean_on for each in done.strategies]
-    if len(odds) == 1:  # a single candidate answers for itself
-        weights = BlendWeights(np.ones(1), np.zeros(odds.shape[2]), 0.0)
-    elif review.picked:  # such rows correct labels, and judge nothing
+    if len(odds) == 1 or review.picked:  # one answers for itself; such rows judge nothing
         v = lean_on if lean_on.any() else prior
-        weights = BlendWeights(v / v.sum(), np.zeros(odds.shape[2]), 0.0)
+        weights = BlendWeights(v / v.sum(), np.zeros(odds.shape[2]), 0.0 if review.picked else 1.0)
         held = weights.log_odds(said)
     else:
         judged = JudgedRows(

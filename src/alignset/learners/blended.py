@@ -27,8 +27,8 @@ class Blended(Predictor):
 
     @property
     def judged(self) -> bool:
-        """Whether candidates were weighted by what they said of reviewed rows, or there is one."""
-        return self.weights.shrinkage > 0 or len(self.candidates) == 2
+        """Whether reviewed rows could judge the candidates."""
+        return self.weights.shrinkage > 0
 
     def log_odds(self, X: Any) -> Floats:
         """Return centred log-odds (n, K)."""

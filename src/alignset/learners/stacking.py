@@ -82,7 +82,7 @@ class BlendWeights:
 
     v: Floats  # (J,)
     intercept: Floats  # (K,)
-    shrinkage: float  # 0: they were not fitted
+    shrinkage: float  # 0: reviewed rows judged nothing
 
     def log_odds(self, odds: Floats) -> Floats:
         """Return the blend (n, K) of the candidates' log-odds (J, n, K)."""
