@@ -122,6 +122,32 @@ def test_labels_that_are_mostly_wrong_are_no_picked_ones() -> None:
     assert np.mean(found) < 0.05
 
 
+@pytest.mark.parametrize("share", [0.04, 0.2])
+@pytest.mark.parametrize("wrong", [0.8, 0.95])
+def test_where_most_labels_of_the_table_are_wrong_reviewed_ones_were_not_picked(
+    wrong: float, share: float
+) -> None:
+    """Four times in five with 80 rows; always with 400. Picked ones look otherwise."""
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng((seed, 1))
+        part = rows(lambda X, seen, rng: rng.random(len(seen)) < share, seed=seed)
+        truth = rows(lambda X, seen, rng: np.ones(len(seen), bool), seed=seed).y_true
+        flipped = np.where(rng.random(len(truth)) < wrong, 1 - truth, truth)
+        found.append(read_review(replace(part, y_seen=flipped), 2, None, seed=0).picked)
+    assert np.mean(found) <= (0.2 if share < 0.1 else 0.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_wrong_labels_that_were_picked_are_known_however_many(seed: int) -> None:
+    every = rows(lambda X, seen, rng: np.ones(len(seen), bool), seed=seed)
+    wrong = np.flatnonzero(every.y_seen != every.y_true)
+    for n in (15, 40, 120, len(wrong)):
+        looked = np.isin(np.arange(len(every)), wrong[:n])
+        part = replace(every, y_true=np.where(looked, every.y_true, -1))
+        assert read_review(part, 2, None, seed=0).picked
+
+
 @pytest.mark.parametrize("n", [60, 300])
 @pytest.mark.parametrize("other", [0, 25])
 def test_a_flag_that_is_mostly_wrong_was_not_picked(n: int, other: int) -> None:

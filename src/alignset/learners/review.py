@@ -8,7 +8,8 @@ look wrong, does not, and a model of the reviewed rows alone would be a model of
 - Cells never reviewed: a few of their rows are taken to be right ("anchors"). Nothing in the data
   can show otherwise, and a warning says so.
 - Hardly a reviewed label right: rows were picked because their label was wrong. No weight makes a
-  fair sample of them; they correct labels, and judge nothing.
+  fair sample of them; they correct labels, and judge nothing. Unless the review is even, and errors
+  fit x as other labels do: then it is the labels of the table that are mostly wrong.
 
 A review is compared with the table by observed labels and how well they agree with x, and by
 observed labels within groups; rows are sorted in the way in which it is odder.
@@ -34,6 +35,9 @@ LEVELS = 16
 DOUBT = 1e-4
 """A review less likely than this under a fair draw is taken to be selective."""
 
+ERRORS = 2.0
+"""Standard errors by which x must speak for wrong labels."""
+
 FEWEST, MOST = 5, 1000
 """Anchors per cell."""
 
@@ -56,13 +60,15 @@ class Review:
 def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int) -> Review:
     """Return the review, with weights unless they are given, and with anchors where they lack."""
     reviewed, n = rows.reviewed, len(rows)
-    picked = weight is None and picked_as_wrong(rows, n_classes)
-    ways = [_Way(_cells(rows, n_classes, seed)), _Way(*_labels_of(rows, n_classes))]
-    way, oddness = ways[0], 1.0
-    if reviewed.any() and weight is None and not picked:
+    said = _expected(rows, n_classes, seed)
+    ways = [_Way(_cells(rows, said)), _Way(*_labels_of(rows, n_classes))]
+    way, selective, picked = ways[0], False, False
+    if reviewed.any() and weight is None:
         oddness, at = min((each.oddness(rows), i) for i, each in enumerate(ways))
-        way = ways[at]
-    cell, selective = way.cell, oddness < DOUBT
+        selective = oddness < DOUBT
+        picked = picked_as_wrong(rows, n_classes) and (selective or not _errors_fit(rows, said))
+        way, selective = (way, False) if picked else (ways[at], selective)
+    cell = way.cell
     empty = way.empty(rows) if selective or not reviewed.any() else np.zeros(1 + cell.max(), bool)
     anchors = _draw(rows, cell, empty, seed)
     classes = np.arange(n_classes)
@@ -80,25 +86,47 @@ def read_review(rows: Part, n_classes: int, weight: Floats | None, *, seed: int)
     )
 
 
-def _cells(rows: Part, n_classes: int, seed: int) -> Ints:
-    """Cell of each row: its observed label, and how well that agrees with x."""
+def _expected(rows: Part, n_classes: int, seed: int) -> Floats:
+    """Return P(observed label | x) (n, K) by a model that did not see the row."""
     fold = np.random.default_rng((seed, 27)).permutation(len(rows)) % 2
-    agreement = np.zeros(len(rows))
+    said = np.zeros((len(rows), n_classes))
     for part in (0, 1):
         kept, out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
         if len(kept) and len(out):
             model = Linear(C=0.1).fit(
                 rows.X[kept], rows.y_seen[kept], rows.weights[kept], n_classes, seed=seed
             )
-            said = to_probability(model.log_odds(rows.X[out]))
-            agreement[out] = said[np.arange(len(out)), rows.y_seen[out]]
-    level, n_levels = np.zeros(len(rows), dtype=np.int64), max(2, LEVELS // n_classes)
+            said[out] = to_probability(model.log_odds(rows.X[out]))
+    return said
+
+
+def _cells(rows: Part, said: Floats) -> Ints:
+    """Cell of each row: its observed label, and how well that agrees with x."""
+    (n, n_classes), level = said.shape, np.zeros(len(rows), dtype=np.int64)
+    agreement, n_levels = said[np.arange(n), rows.y_seen], max(2, LEVELS // n_classes)
     edges = np.arange(1, n_levels) / n_levels
     for k in range(n_classes):
         own = rows.y_seen == k
         if own.any():
             level[own] = np.searchsorted(np.quantile(agreement[own], edges), agreement[own])
     return np.asarray(rows.y_seen * n_levels + level)
+
+
+def _errors_fit(rows: Part, said: Floats) -> bool:
+    """Tell whether x speaks for wrong labels and against true ones, beyond chance.
+
+    It does where most labels of the table are wrong. Where wrong labels were picked from among
+    right ones, x speaks against them.
+    """
+    at = rows.reviewed & (rows.y_seen != rows.y_true)
+    usual = np.bincount(rows.y_seen, rows.shares, said.shape[1]) + 0.5
+    odds = np.log(np.maximum(said[at], 1e-12) / usual)
+    each = np.arange(len(odds))
+    gain = odds[each, rows.y_seen[at]] - odds[each, rows.y_true[at]]
+    own = persons(rows)[at] / persons(rows)[at].sum()
+    mean = own @ gain
+    whose = np.arange(len(gain)) if rows.unit is None else rows.unit[at]
+    return bool(mean > ERRORS * np.sqrt((np.bincount(whose, own * (gain - mean)) ** 2).sum()))
 
 
 @dataclass(frozen=True, eq=False)
