@@ -32,14 +32,16 @@ def accepts(limit: str, value: float, *, end: bool = False) -> bool:
     return low < value < high or at_low or at_high or (end and value in (low, high))
 
 
-def refusal(name: str, limit: str, value: Any) -> ValueError:
-    """Return the error that says what a hyperparameter accepts."""
+def refusal(name: str, limit: str, value: Any, *, of_range: bool = False) -> ValueError:
+    """Return the error that says what a hyperparameter accepts, as a value or in a range."""
     interval, semicolon, advice = limit.partition(";")
     low, _, high = interval[1:-1].partition(", ")
     accepted = f"lie in {interval}"
     if high == "inf":
         accepted = f"be {low} or more" if interval[0] == "[" else f"be above {low}"
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if of_range:
+        pass  # which has numbers only
+    elif not isinstance(value, Real) or isinstance(value, bool):
         accepted, value = f"be a number, and {accepted}", repr(value)
     elif not math.isfinite(value):
         accepted = f"be finite, and {accepted}"
@@ -69,7 +71,7 @@ def check_space(space: Space, limits: Mapping[str, str]) -> None:
             )
         limit = limits.get(name, "[-inf, inf]")
         if not all(accepts(limit, end, end=not listed) for end in ends):
-            raise refusal(name, limit, shown)
+            raise refusal(name, limit, shown, of_range=True)
 
 
 def _show(frozen: Any) -> str:
