@@ -222,15 +222,19 @@ def before_and_after(cells: pd.DataFrame, found: pd.DataFrame) -> list[str]:
 
 def span(cells: pd.DataFrame) -> str:
     """Say which replications these are."""
-    last = cells.groupby("reviewed")["replication"].max()
-    told = f"{cells['replication'].min()} to {last.max()}"
-    fewer = last[last < last.max()]
-    return told + "".join(f" ({share:.0%} reviewed: to {n})" for share, n in fewer.items())
+    return up_to(cells["replication"].min(), cells.groupby("reviewed")["replication"].max())
 
 
 def drawn(models: pd.DataFrame) -> str:
     """Say which replications the means of all models are of."""
-    return f"replications {models['first'].min()} to {models['last'].max()}"
+    return "replications " + up_to(models["first"].min(), models.groupby("reviewed")["last"].max())
+
+
+def up_to(first: int, last: pd.Series) -> str:
+    """Say which replications, if some shares reviewed have fewer."""
+    fewer = last[last < last.max()]
+    told = "".join(f", or to {n} with {share:.0%} reviewed" for share, n in fewer.items())
+    return f"{first} to {last.max()}{told}"
 
 
 NETWORKS = {"joint": "Joint", "alignment": "Alignment", "standard": "Standard",
