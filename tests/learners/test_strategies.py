@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from alignset.learners import STRATEGIES, Linear, Trees
 from alignset.learners.base import Learner, Predictor, log_odds, to_probability
 from alignset.learners.context import Context
-from alignset.learners.strategies.joint import Joint, errors
+from alignset.learners.strategies.joint import Joint, fit_errors, step
 from alignset.rows import Part
 
 
@@ -115,12 +115,44 @@ def test_joint_recovers_the_class_and_the_errors(K: int, learner: Learner) -> No
 def test_joint_recovers_the_error_model() -> None:
     rows, _, rate = simulated(4000, 0.2, seed=1)
     found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), Linear(C=0.1), 0, np.ones(4000))
-    said = np.exp(errors(found, Joint().start(found)))
+    q = Joint().start(found)
+    said = np.exp(fit_errors(found, q, np.arange(4000), 0.01).log_probability(rows))
     y = np.where(rows.reviewed, rows.y_true, 0)
     own = said[np.arange(4000), y][rows.reviewed]
     right = (rows.y_seen == rows.y_true)[rows.reviewed]
     expected = np.where(right, 1 - rate[rows.reviewed], rate[rows.reviewed])
     assert abs(own - expected).mean() < 0.08
+
+
+def test_a_step_is_the_rule_of_bayes_with_models_that_did_not_see_the_row() -> None:
+    rows = context()
+    q = STRATEGIES["rates"].start(rows)
+    first = rows.rows.y_seen.copy()
+    after = step(rows, q.copy(), rows.settled, 0.01)
+    np.testing.assert_allclose(after.sum(axis=1), 1)
+    assert (after[rows.reviewed] == np.eye(2)[rows.rows.y_true[rows.reviewed]]).all()
+    # the label of a row that nobody reviewed reaches its own q by the rule alone: P(y~ | y, x)
+    fold = np.random.default_rng((0, 23)).permutation(10) % 2
+    row = int(np.flatnonzero(~rows.reviewed)[0])
+    rows.rows.y_seen[row] = 1 - first[row]
+    other = step(rows, q.copy(), rows.settled, 0.01)
+    same = (fold == fold[row]) & (np.arange(10) != row)
+    np.testing.assert_array_equal(after[same], other[same])
+    assert (after[row] != other[row]).any()
+
+
+def test_joint_says_how_probable_class_and_label_are_together() -> None:
+    everyone, p, rate = simulated(5000, 0.2, seed=1)
+    rows, fresh = everyone.take(np.arange(4000)), everyone.take(np.arange(4000, 5000))
+    true, wrong = p[4000:], rate[4000:]
+    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), Linear(C=0.1), 0, np.ones(4000))
+    said = STRATEGIES["joint"].say(found, fresh)
+    own = to_probability(STRATEGIES["joint"].fit(found).log_odds(fresh.X))
+    np.testing.assert_allclose(to_probability(said.odds), own)
+    for y in (0, 1):
+        error = np.where(fresh.y_seen == y, 1 - wrong, wrong)
+        assert abs(np.exp(said.joint[:, y]) - true[:, y] * error).mean() < 0.06
+    assert STRATEGIES["both"].say(found, fresh).joint is None
 
 
 def test_rates_starts_from_the_shares_of_right_labels() -> None:

@@ -224,6 +224,7 @@ def _with_network(
         names=(*done.names, (network.method.name, "network")),
         strategies=(*done.strategies, STRATEGIES["joint"]),
         said=np.concatenate([done.said, found[0][None]]),
+        joint=(*done.joint, None),
         models=(*done.models, found[1]),
     )
 

@@ -21,7 +21,7 @@ from alignset.learners.candidates import Candidate
 from alignset.learners.context import Context
 from alignset.learners.linear import Linear
 from alignset.learners.review import Review
-from alignset.learners.strategies.base import Strategy
+from alignset.learners.strategies.base import Said, Strategy
 from alignset.learners.time_left import TimeLeft
 from alignset.progress import Counter
 from alignset.stack.wanted import Overdue, check_wanted, spread, within
@@ -77,6 +77,7 @@ class CrossFitted:
     names: tuple[tuple[str, str], ...]  # labels and learner
     strategies: tuple[Strategy, ...]
     said: Floats  # (J, n, K), log-odds of held-out rows
+    joint: tuple[Floats | None, ...]  # (n, K) each, log P(y, observed label | x) of them
     models: tuple[Predictor, ...]
     left_out: tuple[str, ...]  # what there was no time for
 
@@ -106,18 +107,27 @@ def fit_candidates(
                     answers[chosen.index(candidate)][task.fold] = answer
                 counter.add(1, task.what)
     done = [i for i, own in enumerate(answers) if len(own) == dealt.n_folds + 1]
-    said = np.zeros((len(done), len(dealt.fold), dealt.n_classes))
-    for place, i in enumerate(done):
-        for f in range(dealt.n_folds):
-            said[place, dealt.fold == f] = answers[i][f]
-    each = [chosen[i] for i in done]
+    each, said = [chosen[i] for i in done], [_whole(answers[i], dealt) for i in done]
     return CrossFitted(
         tuple((c.strategy.name, c.learner.name) for c in each),
         tuple(c.strategy for c in each),
-        said,
+        np.array([one.odds for one in said]),
+        tuple(one.joint for one in said),
         tuple(answers[i][-1] for i in done),
         tuple(c.name for i, c in enumerate(chosen) if i not in done),
     )
+
+
+def _whole(answers: dict[int, Any], dealt: Dealt) -> Said:
+    """Put together what a candidate said of each fold."""
+    shape = len(dealt.fold), dealt.n_classes
+    found = Said(np.zeros(shape), None if answers[0].joint is None else np.zeros(shape))
+    for f in range(dealt.n_folds):
+        at = dealt.fold == f
+        found.odds[at] = answers[f].odds
+        if found.joint is not None:
+            found.joint[at] = answers[f].joint
+    return found
 
 
 @contextmanager
@@ -182,7 +192,7 @@ def _run(tasks: Sequence[Task], dealt: Dealt, n_jobs: int) -> Iterator[list[Any]
 
 
 def run_task(task: Task, dealt: Dealt) -> list[Any]:
-    """Fit one learner's candidates; return held-out log-odds, or the fitted candidates.
+    """Fit one learner's candidates; return what they say of held-out rows, or themselves.
 
     What there was no time for is missing at the end.
     """
@@ -192,13 +202,13 @@ def run_task(task: Task, dealt: Dealt) -> list[Any]:
         rows.take(kept), dealt.n_classes, dealt.n_groups, task.learner, task.settled, task.linear,
         dealt.seed, weight[kept],
     )  # fmt: skip
-    X = rows.X[np.flatnonzero(fold == task.fold)]
+    held = rows.take(np.flatnonzero(fold == task.fold))
     found: list[Any] = []
     stop = TimeLeft.of(task.seconds)
     with threadpool_limits(1), suppress(Overdue):
         for place, candidate in enumerate(task.candidates):
             with within(math.inf if place < task.least else stop.part(1)):
                 check_wanted()
-                model = candidate.strategy.fit(context)
-                found.append(model if task.fold < 0 else model.log_odds(X))
+                own = candidate.strategy
+                found.append(own.fit(context) if task.fold < 0 else own.say(context, held))
     return found

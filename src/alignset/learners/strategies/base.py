@@ -8,11 +8,20 @@ from typing import Any, ClassVar, Literal
 
 from alignset.learners.base import Floats, Learner, Predictor, beside
 from alignset.learners.context import Context
+from alignset.rows import Part
 
 Trust = Literal["less", "more", "same"]
 
 LEAST = 0.05
 """What is left of the weight of a model of labels that say nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What a candidate says of rows it did not see."""
+
+    odds: Floats  # (n, K), log-odds of the true class
+    joint: Floats | None = None  # (n, K), log P(y, observed label | x), if it models both
 
 
 class Strategy(ABC):
@@ -50,6 +59,10 @@ class Strategy(ABC):
     @abstractmethod
     def fit(self, rows: Context) -> Predictor:
         """Fit the learner of ``rows`` to labels of this kind."""
+
+    def say(self, rows: Context, held: Part) -> Said:
+        """Fit, and say of rows that were held out what is most probable."""
+        return Said(self.fit(rows).log_odds(held.X))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@
              regression of y~ on (x, group) per true class: the error model
     E-step   q_i(y)  proportional to  P(y | x_i) P(y~_i | y, x_i)
 
-P(y | x_i) in the E-step comes from a model that did not train on row i: trees memorise, and would
-confirm themselves. On reviewed rows q is the true label.
+Both models of the E-step did not train on row i: trees memorise, and would confirm themselves, and
+errors would be found where there are none. On reviewed rows q is the true label.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import scipy.sparse
 from alignset.learners.base import (
     FEW,
     Floats,
+    Ints,
     Learner,
     Predictor,
     beside,
@@ -28,13 +29,11 @@ from alignset.learners.base import (
 )
 from alignset.learners.context import Context
 from alignset.learners.linear import Linear
-from alignset.learners.strategies.base import Strategy, Trust
+from alignset.learners.strategies.base import Said, Strategy, Trust
+from alignset.rows import Part
 
 UP = 3.0
 """How many times a reviewed row counts in the error model."""
-
-ERROR_C = 0.01
-"""Inverse penalty of the error model: errors must show in many rows to depend on x."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,7 @@ class Joint(Strategy):
     """A model of the class and a model of the errors, fitted together."""
 
     rounds: int = 4
+    error_c: float = 0.01  # inverse penalty of the error model: how readily errors depend on x
     name = "joint"
     says = "a model of the class and one of the errors, fitted together by EM"
     needs_errors = True
@@ -50,14 +50,25 @@ class Joint(Strategy):
 
     def fit(self, rows: Context) -> Predictor:
         """Iterate with a linear model of the class, then finish with the learner itself."""
+        return self._fit(rows)[0]
+
+    def say(self, rows: Context, held: Part) -> Said:
+        """Say of held-out rows how probable each class is, alone and with the observed label."""
+        label, q = self._fit(rows)
+        odds = label.log_odds(held.X)
+        errors = fit_errors(rows, q, np.arange(len(q)), self.error_c)
+        return Said(odds, np.log(to_probability(odds)) + errors.log_probability(held))
+
+    def _fit(self, rows: Context) -> tuple[Predictor, Floats]:
+        """Return the model of the class, and the last q."""
         q, own = self.start(rows), rows.settled
         for _ in range(self.rounds):
-            q = step(rows, q, rows.linear)
+            q = step(rows, q, rows.linear, self.error_c)
         if isinstance(own, Linear):
             own = rows.linear
         else:
-            q = step(rows, q, own)
-        return rows.fit_soft(rows.rows.X, q, rows.weight, own)
+            q = step(rows, q, own, self.error_c)
+        return rows.fit_soft(rows.rows.X, q, rows.weight, own), q
 
     def start(self, rows: Context) -> Floats:
         """Return the first q (n, K), from the reviewed rows."""
@@ -75,33 +86,54 @@ def known(rows: Context, q: Floats) -> Floats:
     return q
 
 
-def step(rows: Context, q: Floats, learner: Learner, folds: int = 2) -> Floats:
+def step(rows: Context, q: Floats, learner: Learner, error_c: float, folds: int = 2) -> Floats:
     """Return q after one M-step and one E-step, cross-fitted."""
     part, n = rows.rows, len(rows.rows)
     fold = np.random.default_rng((rows.seed, 23)).permutation(n) % folds
     odds = np.empty(q.shape)
     for f in range(folds):
-        kept, out = fold != f, fold == f
+        kept, out = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
         model = rows.fit_soft(part.X[kept], q[kept], rows.weight[kept], learner)
-        odds[out] = model.log_odds(part.X[out])
-    return known(rows, to_probability(odds + errors(rows, q)))
+        errors = fit_errors(rows, q, kept, error_c)
+        odds[out] = model.log_odds(part.X[out]) + errors.log_probability(part.take(out))
+    return known(rows, to_probability(odds))
 
 
-def errors(rows: Context, q: Floats) -> Floats:
-    """Return log P(y~ | y, x) of each row's observed label, (n, K) over true classes."""
-    part, k = rows.rows, rows.n_classes
-    X = beside(part.X, one_hot(part.group, rows.n_groups)) if rows.n_groups > 1 else part.X
+@dataclass(frozen=True, eq=False)
+class LabelErrors:
+    """P(y~ | y, x): a model of the observed label for every true class that occurs."""
+
+    models: tuple[Predictor | None, ...]
+    n_groups: int
+
+    def log_probability(self, rows: Part) -> Floats:
+        """Return log P(y~ | y, x) of each row's observed label, (n, K) over true classes."""
+        X, found = beside_group(rows, self.n_groups), np.zeros((len(rows), len(self.models)))
+        for true, model in enumerate(self.models):
+            if model is not None:
+                said = to_probability(model.log_odds(X))
+                found[:, true] = np.log(said[np.arange(len(rows)), rows.y_seen])
+        return found
+
+
+def fit_errors(rows: Context, q: Floats, at: Ints, c: float) -> LabelErrors:
+    """Fit the error model to the rows ``at``, each once per class, with weight q (n, K)."""
+    part, models = rows.rows, []
     weight = rows.weight * np.where(part.reviewed, UP, 1.0)
-    found = np.empty(q.shape)
-    for true in range(k):
-        at = np.flatnonzero(q[:, true] >= FEW)
-        if not len(at):
-            found[:, true] = 0.0
-            continue
-        model = rows.fit(X[at], part.y_seen[at], weight[at] * q[at, true], Linear(C=ERROR_C))
-        said = to_probability(model.log_odds(X))
-        found[:, true] = np.log(said[np.arange(len(q)), part.y_seen])
-    return found
+    X = beside_group(part, rows.n_groups)
+    for true in range(rows.n_classes):
+        own = at[q[at, true] >= FEW]
+        models.append(
+            rows.fit(X[own], part.y_seen[own], weight[own] * q[own, true], Linear(C=c))
+            if len(own)
+            else None
+        )
+    return LabelErrors(tuple(models), rows.n_groups)
+
+
+def beside_group(rows: Part, n_groups: int) -> Any:
+    """Return the features, and which group a row belongs to if there are several."""
+    return beside(rows.X, one_hot(rows.group, n_groups)) if n_groups > 1 else rows.X
 
 
 def _with_label(X: Any, y_seen: Any, k: int) -> Any:
