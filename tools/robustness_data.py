@@ -22,7 +22,7 @@ KEY = ["data", "noise", "rate", "reviewed"]
 CELL = [*KEY, "replication"]
 OUT = Path("docs/robustness")
 MEASURES = ["auroc", "worst_auroc", "log_loss", "brier", "calibration", "tpr", "weight"]
-BEFORE = "blend without leaning"
+BEFORE = "blend without credit"
 SETTINGS = 54
 """Of one share reviewed."""
 

@@ -28,7 +28,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cells import Cell, Drawn, cells_of, draw
-from leaning import combined, keep_combined
+from leaning import keep_combined, without_credit
 
 METRICS = ("auroc", "worst_auroc", "log_loss", "brier", "calibration", "tpr", "weight", "seconds")
 KINDS = ("plain", "blend", "networks")
@@ -159,7 +159,7 @@ def plain(rows: Drawn, y: Any, at: Any, learner: str) -> list[tuple[str, Any, fl
 
 
 def estimator(rows: Drawn, method: Any, seed: int, device: str) -> list[tuple[str, Any, float]]:
-    """What ships; of a blend also every candidate alone, and itself before decision 32."""
+    """What ships; of a blend also every candidate alone, and itself without credit."""
     from alignset import NoisyLabelClassifier
 
     clf = NoisyLabelClassifier(method, random_state=seed, device=device, n_jobs=1)
@@ -173,7 +173,7 @@ def estimator(rows: Drawn, method: Any, seed: int, device: str) -> list[tuple[st
             odds = model.log_odds(X.astype(np.float32).astype(float))
             said = 1 / (1 + np.exp(odds[:, 0] - odds[:, 1]))
             found.append((f": {row.labels} {row.learner}", said, row.weight))
-        found.append((" without leaning", combined(kept, 0.0).probability(X)[:, 1], 1.0))
+        found.append((" without credit", without_credit(kept).probability(X)[:, 1], 1.0))
     return found
 
 

@@ -155,6 +155,25 @@ def test_joint_says_how_probable_class_and_label_are_together() -> None:
     assert STRATEGIES["both"].say(found, fresh).joint is None
 
 
+def test_sharp_finds_errors_beyond_a_threshold_sooner_than_joint() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2400, 8))
+    score = 2 * X[:, 0] - X[:, 1]
+    y = (rng.random(2400) < 1 / (1 + np.exp(-score))).astype(int)
+    seen = np.where(X[:, 2] + X[:, 3] > 0.7, 1 - y, y)
+    rows = Part(X, seen, np.where(np.arange(2400) < 100, y, -1), 0 * y)
+    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), Linear(C=1.0), 0, np.ones(2400))
+    off = [
+        abs(
+            to_probability(STRATEGIES[name].fit(found).log_odds(X))[:, 1] - 1 / (1 + np.exp(-score))
+        )
+        for name in ("sharp", "joint", "both")
+    ]
+    sharp, joint, both = (each.mean() for each in off)
+    assert sharp < 0.8 * joint
+    assert sharp < 0.5 * both
+
+
 def test_rates_starts_from_the_shares_of_right_labels() -> None:
     # reviewed rows (label, class): (0, 0) twice, (1, 0), (1, 1), (0, 1)
     q = STRATEGIES["rates"].start(context())
@@ -188,7 +207,9 @@ def test_the_weight_to_start_with_depends_on_rows_and_errors() -> None:
     assert start["joint"] == pytest.approx(0.3)
     assert start["rates"] == 1
     assert start["reviewed"] == pytest.approx(20 / 120)
-    assert STRATEGIES["both"].prior(20.0, 1.0) == pytest.approx(0.05)
+    assert start["both"] == pytest.approx(1.4)  # twice
+    assert start["sharp"] == pytest.approx(0.1)  # a third
+    assert STRATEGIES["recalibrated"].prior(20.0, 1.0) == pytest.approx(0.05)
 
 
 def test_shrunk_is_a_ridge_around_the_observed_coefficients() -> None:

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from alignset.learners.base import Floats, Ints, Learner, Predictor
 from alignset.learners.blended import Blended, BlendFit, confidence_model
 from alignset.learners.candidates import STRATEGIES, Blend, Candidate
+from alignset.learners.credit import read_credit
 from alignset.learners.crossfit import CrossFitted, Dealt, fit_candidates
 from alignset.learners.linear import Linear
 from alignset.learners.network import MOST_ROWS as NETWORK_ROWS
@@ -286,7 +287,12 @@ def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, F
             None if rows.share is None else rows.share[out],
             None if rows.share is None or rows.unit is None else rows.unit[out],
         )  # fmt: skip
-        weights, held[out] = fit_weights(said[:, out], judged, prior, lean_on=lean_on, seed=seed)
+        joint = [None if each is None else each[out] for each in done.joint]
+        observed = [each.name == STRATEGIES["observed"].name for each in done.strategies]
+        found = read_credit(said[:, out], joint, observed, judged, seed=seed)
+        weights, held[out] = fit_weights(
+            said[:, out], judged, prior * found.factor, gain=found.gain, lean_on=lean_on, seed=seed
+        )
     blend = held[at]
     shares, unit = rows.shares[at], None if rows.unit is None else rows.unit[at]
     table = [

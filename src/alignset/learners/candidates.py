@@ -17,6 +17,7 @@ from alignset.learners.strategies.observed import Observed
 from alignset.learners.strategies.rates import Rates
 from alignset.learners.strategies.recalibrated import Recalibrated
 from alignset.learners.strategies.reviewed import Reviewed
+from alignset.learners.strategies.sharp import Sharp
 from alignset.learners.strategies.shrunk import Shrunk
 from alignset.learners.strategies.surrogate import Surrogate
 from alignset.learners.trees import Trees
@@ -26,7 +27,7 @@ from alignset.rows.raw import AS_THEY_ARE, RawColumns
 
 _ALL: tuple[Strategy, ...] = (
     Observed(), Reviewed(), Both(), Recalibrated(), Shrunk(), Surrogate(), ImportanceWeighted(),
-    Joint(), Rates(),
+    Joint(), Rates(), Sharp(),
 )  # fmt: skip
 STRATEGIES = {strategy.name: strategy for strategy in _ALL}
 """Name -> label strategy."""

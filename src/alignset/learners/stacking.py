@@ -11,7 +11,10 @@ Two dozen rows cannot fit seventeen weights, but they can tell seventeen models 
 has one number, its log loss. So p is what the candidates start with, times what each did alone
 (pseudo-BMA weights, Yao, Vehtari, Simpson & Gelman 2018, at a temperature):
 
-    p_j  ~  start_j exp(-TRUST sum_i CE(t_i, softmax(b_j + s_j l_ij)))
+    p_j  ~  start_j exp(-TRUST (sum_i CE(t_i, softmax(b_j + s_j l_ij)) - gain_j))
+
+gain_j is how much better a candidate that models errors tells which reviewed labels are wrong
+(``learners/credit.py``), zero for one that does not.
 
 The labels t_i make use of rows that nobody reviewed (prediction-powered inference, Angelopoulos et
 al. 2023): with q_i = P(y_i | y~_i, what the candidates say), from models that did not see row i,
@@ -127,6 +130,7 @@ def fit_weights(
     rows: JudgedRows,
     prior: Floats | None = None,
     *,
+    gain: Floats | None = None,
     lean_on: Floats | None = None,
     seed: int,
 ) -> tuple[BlendWeights, Floats]:
@@ -138,6 +142,8 @@ def fit_weights(
         Log-odds of rows that the candidates did not see.
     prior : float array of shape (J,), optional
         What the candidates start with; equal weights by default.
+    gain : float array of shape (J, n), optional
+        What speaks for a candidate beside its log loss, by row (``learners/credit.py``).
     lean_on : float array of shape (J,), optional
         The candidates to lean on where few rows are reviewed, and how much on each.
     """
@@ -155,7 +161,8 @@ def fit_weights(
 
     def fitted(use: Mask) -> tuple[BlendWeights, BlendWeights]:
         labels = rows.labels(use, q)
-        found = solve(odds, labels, shrinkage, trusted(prior, told, labels))
+        more = gain[:, use] @ rows.weight[use] if gain is not None else 0.0
+        found = solve(odds, labels, shrinkage, trusted(prior, told, labels, more))
         return found, _rescaled(found, odds, rows.labels(use, None))
 
     held = np.empty((2, len(rows.y), rows.n_classes))
@@ -225,9 +232,9 @@ def _alone(odds: Floats, labels: Floats) -> list[BlendWeights]:
     return [solve(each[None], labels, SLOPE, np.ones(1)) for each in odds]
 
 
-def trusted(prior: Floats, odds: Floats, labels: Floats) -> Floats:
+def trusted(prior: Floats, odds: Floats, labels: Floats, gain: Floats | float = 0.0) -> Floats:
     """Return what weights are drawn towards: their start, times what each candidate did alone."""
-    loss = np.array([_cross_entropy(each, labels)[0] for each in odds])
+    loss = np.array([_cross_entropy(each, labels)[0] for each in odds]) - gain
     found = prior * np.exp(-TRUST * (loss - loss.min()))
     return np.asarray(found / found.sum())
 

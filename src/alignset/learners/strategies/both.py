@@ -8,6 +8,9 @@ from alignset.learners.base import Predictor
 from alignset.learners.context import Context
 from alignset.learners.strategies.base import Strategy
 
+START = 2.0
+"""What it starts with, relative to others: it reads every label there is, and is never far off."""
+
 
 class Both(Strategy):
     """Observed labels, corrected where they were reviewed."""
@@ -16,6 +19,10 @@ class Both(Strategy):
     says = "true labels where reviewed, observed labels elsewhere"
     when_wrong = "less"
     to_lean_on = True
+
+    def prior(self, rarest: float, wrong: float) -> float:
+        """Return more than what others start with."""
+        return START * super().prior(rarest, wrong)
 
     def fit(self, rows: Context) -> Predictor:
         """Fit y where it is known, y~ elsewhere."""
