@@ -8,7 +8,7 @@ from alignset.fitting.plain import PLAIN
 from alignset.methods.registry import METHODS
 
 NAMED = ["blend", "observed", "reviewed", "both", "recalibrated", "shrunk", "surrogate",
-         "rates", "linear", "trees"]  # fmt: skip
+         "rates", "sharp", "linear", "trees"]  # fmt: skip
 
 
 def test_methods_lists_every_method(capsys):
