@@ -3,11 +3,11 @@
     min over v >= 0, b   sum_i CE(t_i, softmax(b + sum_j v_j s_j l_ij)) + lambda |v - p|^2
 
 The super learner (van der Laan, Polley & Hubbard 2007), shrunk towards weights p: a hundred
-reviewed rows cannot choose freely among seventeen candidates. The slope s_j puts a candidate on the
+reviewed rows cannot choose freely among nineteen candidates. The slope s_j puts a candidate on the
 scale of the true labels first: wrong labels make the log-odds of a model of them too small, few
 rows make those of a model of reviewed rows too large, and equal weights would then not be equal.
 
-Two dozen rows cannot fit seventeen weights, but they can tell seventeen models apart, each of which
+Two dozen rows cannot fit nineteen weights, but they can tell nineteen models apart, each of which
 has one number, its log loss. So p is what the candidates start with, times what each did alone
 (pseudo-BMA weights, Yao, Vehtari, Simpson & Gelman 2018, at a temperature):
 
