@@ -155,6 +155,16 @@ def test_joint_says_how_probable_class_and_label_are_together() -> None:
     assert STRATEGIES["both"].say(found, fresh).joint is None
 
 
+def test_joint_says_something_finite_of_a_row_far_from_all_others() -> None:
+    rows, _, _ = simulated(2000, 0.2, seed=1)
+    rows.X[5, 1:] = 1e4
+    found = Context(rows, 2, 1, Linear(C=1.0), Linear(C=1.0), Linear(C=1.0), 0, np.ones(2000))
+    for name in ("joint", "rates", "sharp"):
+        with np.errstate(all="raise", under="ignore"):
+            said = STRATEGIES[name].say(found, rows)
+        assert np.isfinite(said.joint).all()
+
+
 def test_sharp_finds_errors_beyond_a_threshold_sooner_than_joint() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2400, 8))

@@ -1,9 +1,10 @@
 """What a model of both labels is worth: by observed labels, and by which of them are wrong.
 
-A candidate that models errors along with the class (joint, rates, sharp) says more of a held-out
-row than P(y | x): how probable its observed label is and, if the row was reviewed, whether that
-label is right. Two dozen reviewed rows tell such candidates apart much sooner by this than by the
-class alone. What such a candidate starts with is multiplied by skill^8 and exp(TRUST gain):
+A candidate that models errors along with the class by EM (joint, rates, sharp) says more of a
+held-out row than P(y | x): how probable its observed label is and, if the row was reviewed, whether
+that label is right. Two dozen reviewed rows tell such candidates apart much sooner by this than by
+the class alone. What such a candidate starts with is multiplied by skill^8 and exp(TRUST gain); the
+joint network is judged by the class alone.
 
     skill  =  (E + LEAST) / (E~ + LEAST)        E of the candidate, E~ of the best model of y~
     E      =  sum over unreviewed rows of log P(y~ | x), less what the shares of labels give
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alignset.learners.base import Floats, row_log_loss
+from alignset.learners.base import CERTAIN, Floats, row_log_loss
 from alignset.learners.stacking import JudgedRows, expected_labels
 from alignset.learners.strategies.rates import ANY, RIGHT
 
@@ -31,6 +32,8 @@ LEAST = 20.0
 """Log-likelihood that is explained by chance: less than this tells nothing."""
 FEWEST, MOST = 0.1, 3.0
 """A skill is between these."""
+LOWEST = float(np.log(CERTAIN))
+"""No row counts for less: a single one must not decide."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,7 @@ def read_credit(
             label = np.logaddexp.reduce(each, axis=1)
             skill = (_explained(label, rows) + LEAST) / (labels[best] + LEAST)
             found.skill[j] = np.clip(skill, FEWEST, MOST)
-            found.gain[j, at] = (each[at, rows.y[at]] - label[at]) - usual
+            found.gain[j, at] = np.maximum(each[at, rows.y[at]] - label[at], LOWEST) - usual
     return found
 
 
@@ -87,7 +90,7 @@ def _explained(log_p: Floats, rows: JudgedRows) -> float:
     out = ~rows.reviewed
     count = np.bincount(rows.y_seen[out], rows.weight[out], rows.n_classes)
     by_shares = count @ np.log(np.maximum(count, 1e-12) / max(count.sum(), 1e-12))
-    return float(max(rows.weight[out] @ log_p[out] - by_shares, 0.0))
+    return float(max(rows.weight[out] @ np.maximum(log_p[out], LOWEST) - by_shares, 0.0))
 
 
 def _without_a_model(odds: Floats, rows: JudgedRows, seed: int) -> Floats:
@@ -96,9 +99,11 @@ def _without_a_model(odds: Floats, rows: JudgedRows, seed: int) -> Floats:
     y, seen, weight = rows.y[at], rows.y_seen[at], rows.weight[at]
     n = np.arange(len(at))
     count = np.bincount(seen * k + y, weight, k * k).reshape(k, k) + ANY + RIGHT * np.eye(k)
-    others = count[seen]
-    others[n, y] -= weight
+    same = n if rows.unit is None else np.unique(rows.unit[at] * k + seen, return_inverse=True)[1]
+    own = np.zeros((same.max() + 1, k))
+    np.add.at(own, (same, y), weight)
+    others = count[seen] - own[same]
     shares = np.log(others[n, y] / others.sum(axis=1))
     q = expected_labels(odds, rows, seed=seed)[at]
-    regression = np.log(np.maximum(q[n, y], 1e-12))
+    regression = np.log(np.maximum(q[n, y], CERTAIN))
     return max(shares, regression, key=lambda each: float(weight @ each))

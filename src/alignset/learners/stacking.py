@@ -233,7 +233,7 @@ def _alone(odds: Floats, labels: Floats) -> list[BlendWeights]:
 
 
 def trusted(prior: Floats, odds: Floats, labels: Floats, gain: Floats | float = 0.0) -> Floats:
-    """Return what weights are drawn towards: their start, times what each candidate did alone."""
+    """Return what weights are drawn towards: their start, times what each did alone, and gained."""
     loss = np.array([_cross_entropy(each, labels)[0] for each in odds]) - gain
     found = prior * np.exp(-TRUST * (loss - loss.min()))
     return np.asarray(found / found.sum())

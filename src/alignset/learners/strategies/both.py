@@ -9,7 +9,7 @@ from alignset.learners.context import Context
 from alignset.learners.strategies.base import Strategy
 
 START = 2.0
-"""What it starts with, relative to others: it reads every label there is, and is never far off."""
+"""What it starts with, relative to others that read observed labels: it reads every label."""
 
 
 class Both(Strategy):
@@ -21,7 +21,7 @@ class Both(Strategy):
     to_lean_on = True
 
     def prior(self, rarest: float, wrong: float) -> float:
-        """Return more than what others start with."""
+        """Return twice what such labels are worth."""
         return START * super().prior(rarest, wrong)
 
     def fit(self, rows: Context) -> Predictor:

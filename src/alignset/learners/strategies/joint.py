@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
+from scipy.special import log_softmax
 
 from alignset.learners.base import (
     FEW,
@@ -57,7 +58,7 @@ class Joint(Strategy):
         label, q = self._fit(rows)
         odds = label.log_odds(held.X)
         errors = fit_errors(rows, q, np.arange(len(q)), self.error_c)
-        return Said(odds, np.log(to_probability(odds)) + errors.log_probability(held))
+        return Said(odds, log_softmax(odds, axis=1) + errors.log_probability(held))
 
     def _fit(self, rows: Context) -> tuple[Predictor, Floats]:
         """Return the model of the class, and the last q."""
@@ -111,8 +112,8 @@ class LabelErrors:
         X, found = beside_group(rows, self.n_groups), np.zeros((len(rows), len(self.models)))
         for true, model in enumerate(self.models):
             if model is not None:
-                said = to_probability(model.log_odds(X))
-                found[:, true] = np.log(said[np.arange(len(rows)), rows.y_seen])
+                said = log_softmax(model.log_odds(X), axis=1)
+                found[:, true] = said[np.arange(len(rows)), rows.y_seen]
         return found
 
 
