@@ -7,8 +7,6 @@ r"""The robustness page: from the tables in docs/robustness to its text and its 
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
