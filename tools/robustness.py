@@ -226,7 +226,10 @@ def drawn(models: pd.DataFrame) -> str:
 def up_to(first: int, last: pd.Series) -> str:
     """Say which replications, if some shares reviewed have fewer."""
     fewer = last[last < last.max()]
-    told = "".join(f", or to {n} with {share:.0%} reviewed" for share, n in fewer.items())
+    told = "".join(
+        f", or to {n} with {' and '.join(f'{share:.0%}' for share in own.index)} reviewed"
+        for n, own in fewer.groupby(fewer)
+    )
     return f"{first} to {last.max()}{told}"
 
 

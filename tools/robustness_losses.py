@@ -68,10 +68,11 @@ def why(r: Any) -> str:
 def in_log_loss(found: pd.DataFrame) -> list[str]:
     """Every setting that is behind in log loss by over 0.005."""
     behind = found[found["log_loss_gain"] < -MARGIN].sort_values("log_loss_gain")
+    many = f"{len(behind)} settings are" if len(behind) != 1 else "one setting is"
     few = int((behind["reviewed"] == behind["reviewed"].min()).sum())
     kinds = ", ".join(f"{k} {n}" for k, n in behind["noise"].value_counts().items())
     return [
-        f"In log loss {len(behind)} settings are behind by more than 0.005, {few} of them at "
+        f"In log loss {many} behind by more than 0.005, {few} of them at "
         f"{behind['reviewed'].min():.0%} reviewed ({kinds}):", "",
         "| data | noise | rate | reviewed | gain in log loss (95 %) | best plain |",
         "|---|---|---|---|---|---|",
