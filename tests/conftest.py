@@ -5,12 +5,17 @@ a second of processor time when ``tools/time_tests.py`` last looked; ``make chec
 """
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 # C kernels that are not there yet are waited for: both they and torch's are tested in one run
 os.environ.setdefault("ALIGNSET_NATIVE", "1")
+
+# a shell that starts the suite in the background has it ignore Ctrl-C, and all that it starts
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SLOW = set(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").split())
 
