@@ -288,7 +288,7 @@ def _combine(done: CrossFitted, prior: Floats, dealt: Dealt) -> tuple[Blended, F
             None if rows.share is None or rows.unit is None else rows.unit[out],
         )  # fmt: skip
         joint = [None if each is None else each[out] for each in done.joint]
-        observed = [each.name == STRATEGIES["observed"].name for each in done.strategies]
+        observed = [labels == "observed" for labels, _ in done.names]
         found = read_credit(said[:, out], joint, observed, judged, seed=seed)
         weights, held[out] = fit_weights(
             said[:, out], judged, prior * found.factor, gain=found.gain, lean_on=lean_on, seed=seed

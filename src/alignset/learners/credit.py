@@ -25,7 +25,7 @@ import numpy as np
 
 from alignset.learners.base import CERTAIN, Floats, row_log_loss
 from alignset.learners.stacking import JudgedRows, expected_labels
-from alignset.learners.strategies.rates import ANY, RIGHT
+from alignset.learners.strategies.rates import count_pairs
 
 POWER = 8
 LEAST = 20.0
@@ -98,11 +98,10 @@ def _without_a_model(odds: Floats, rows: JudgedRows, seed: int) -> Floats:
     at, k = np.flatnonzero(rows.reviewed), rows.n_classes
     y, seen, weight = rows.y[at], rows.y_seen[at], rows.weight[at]
     n = np.arange(len(at))
-    count = np.bincount(seen * k + y, weight, k * k).reshape(k, k) + ANY + RIGHT * np.eye(k)
     same = n if rows.unit is None else np.unique(rows.unit[at] * k + seen, return_inverse=True)[1]
     own = np.zeros((same.max() + 1, k))
     np.add.at(own, (same, y), weight)
-    others = count[seen] - own[same]
+    others = count_pairs(seen, y, weight, k)[seen] - own[same]
     shares = np.log(others[n, y] / others.sum(axis=1))
     q = expected_labels(odds, rows, seed=seed)[at]
     regression = np.log(np.maximum(q[n, y], CERTAIN))

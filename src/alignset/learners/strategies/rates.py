@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alignset.learners.base import Floats
+from alignset.learners.base import Floats, Ints
 from alignset.learners.context import Context
 from alignset.learners.strategies.joint import Joint, known
 
@@ -32,9 +32,13 @@ class Rates(Joint):
 
     def start(self, rows: Context) -> Floats:
         """Return the first q (n, K): the shares of true classes among rows with the same label."""
-        k = rows.n_classes
         _, y, weight = rows.reviewed_rows
-        seen = rows.rows.y_seen[rows.reviewed]
-        count = np.bincount(seen * k + y, weight, k * k).reshape(k, k) + ANY + RIGHT * np.eye(k)
+        count = count_pairs(rows.rows.y_seen[rows.reviewed], y, weight, rows.n_classes)
         share = count / count.sum(axis=1, keepdims=True)
         return known(rows, share[rows.rows.y_seen])
+
+
+def count_pairs(seen: Ints, y: Ints, weight: Floats, n_classes: int) -> Floats:
+    """Return how often each observed label (rows) was which class (columns), with a start."""
+    count = np.bincount(seen * n_classes + y, weight, n_classes**2)
+    return np.asarray(count.reshape(n_classes, n_classes) + ANY + RIGHT * np.eye(n_classes))
